@@ -1,0 +1,157 @@
+"""The input alphabet Σ: the labels a machine may read, as sets of declared events.
+
+Events may be declared exclusive (at most one of a group in any label). Questions about all labels (do two guards meet?
+which labels does no rule read?) are answered on *cubes*, conjunctions of required and forbidden events held as bit masks:
+exact, and cheap where listing all 2^events labels would not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+from pdrm.errors import ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
+from pdrm.machines.guard import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
+
+MOST_CUBES = 2_000
+"""Cases one guard, or the labels left over at one state, may split into."""
+
+
+class Cube(NamedTuple):
+    """All labels that hold every required event and no forbidden one (bit masks over the alphabet's events)."""
+
+    required: int
+    forbidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """The labels over `events` in which no two events of an exclusive group occur together.
+
+    >>> sigma = Alphabet(("u", "d", "t"), (("u", "d"),))
+    >>> [label_text(label) for label in sigma.labels()]
+    ['{}', '{u}', '{d}', '{t}', '{t, u}', '{d, t}']
+    """
+
+    events: tuple[str, ...]
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    _bit: dict[str, int] = field(init=False, repr=False, compare=False)
+    _groups: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bit = {event: 1 << position for position, event in enumerate(self.events)}
+        object.__setattr__(self, "_bit", bit)
+        groups = tuple(sum(bit[event] for event in group if event in bit) for group in self.exclusive)
+        object.__setattr__(self, "_groups", groups)
+
+    def check(self, label: Label) -> None:
+        """Raise unless the label is one of this alphabet's."""
+        unknown = sorted(label.difference(self.events))
+        if unknown:
+            raise UnknownEvent(
+                f"event `{unknown[0]}` of label {label_text(label)} is not one of the machine's events",
+                fix=did_you_mean(unknown[0], self.events),
+            )
+        for group in self.exclusive:
+            both = [event for event in group if event in label]
+            if len(both) > 1:
+                raise ImpossibleLabel(
+                    f"label {label_text(label)} holds both `{both[0]}` and `{both[1]}`, which are declared exclusive",
+                    fix="emit one of them, or remove the `exclusive` line",
+                )
+
+    def labels(self) -> Iterator[Label]:
+        """Every label, smallest first. Exponential in the number of events: for small alphabets."""
+        for size in range(len(self.events) + 1):
+            for chosen in combinations(self.events, size):
+                if self.possible(self.cube(required=chosen)):
+                    yield frozenset(chosen)
+
+    def cube(self, required: Iterable[str] = (), forbidden: Iterable[str] = ()) -> Cube:
+        """The cube with these events required and forbidden."""
+        return Cube(sum(self._bit[e] for e in required), sum(self._bit[e] for e in forbidden))
+
+    def possible(self, cube: Cube) -> bool:
+        """Whether some label is in the cube."""
+        if cube.required & cube.forbidden:
+            return False
+        return all((cube.required & group).bit_count() <= 1 for group in self._groups)
+
+    def meet(self, one: Cube, other: Cube) -> Cube | None:
+        """The labels in both cubes, or None where there are none."""
+        both = Cube(one.required | other.required, one.forbidden | other.forbidden)
+        return both if self.possible(both) else None
+
+    def cubes(self, guard: Guard) -> list[Cube]:
+        """Cubes whose union is exactly the labels the guard reads."""
+        return [cube for cube in self._cubes(guard, positive=True) if self.possible(cube)]
+
+    def _cubes(self, guard: Guard, positive: bool) -> list[Cube]:
+        match guard:
+            case Silent():
+                return []
+            case Exactly(events):
+                return [self.cube(events, set(self.events) - events)]
+            case Event(name):
+                return [Cube(self._bit[name], 0) if positive else Cube(0, self._bit[name])]
+            case Not(inner):
+                return self._cubes(inner, not positive)
+            case And(parts) | Or(parts):
+                inner = [self._cubes(part, positive) for part in parts]
+                if isinstance(guard, Or) == positive:
+                    return list(dict.fromkeys(cube for cubes in inner for cube in cubes))
+                product = [Cube(0, 0)]
+                for cubes in inner:
+                    met = (self.meet(one, other) for one in product for other in cubes)
+                    product = _few(dict.fromkeys(cube for cube in met if cube is not None))
+                return product
+
+    def uncovered(self, guards: Iterable[Guard]) -> list[Cube]:
+        """Disjoint cubes of the labels that no guard reads."""
+        left = [Cube(0, 0)]
+        for guard in guards:
+            for cube in self.cubes(guard):
+                left = _few(piece for rest in left for piece in self._without(rest, cube))
+        return left
+
+    def _without(self, cube: Cube, taken: Cube) -> Iterator[Cube]:
+        """The labels of `cube` outside `taken`, as disjoint cubes."""
+        if self.meet(cube, taken) is None:
+            yield cube
+            return
+        for position in range(len(self.events)):
+            bit = 1 << position
+            if taken.required & bit & ~cube.required:
+                yield Cube(cube.required, cube.forbidden | bit)
+                cube = Cube(cube.required | bit, cube.forbidden)
+            elif taken.forbidden & bit & ~cube.forbidden:
+                other = Cube(cube.required | bit, cube.forbidden)
+                if self.possible(other):
+                    yield other
+                cube = Cube(cube.required, cube.forbidden | bit)
+
+    def smallest(self, cube: Cube) -> Label:
+        """A label of the cube with as few events as can be."""
+        return frozenset(event for event in self.events if self._bit[event] & cube.required)
+
+    def formula(self, cube: Cube) -> Formula:
+        """The cube as a formula, for messages."""
+        required = (Event(event) for event in self.events if self._bit[event] & cube.required)
+        forbidden = (Not(Event(event)) for event in self.events if self._bit[event] & cube.forbidden)
+        parts: tuple[Formula, ...] = (*required, *forbidden)
+        return parts[0] if len(parts) == 1 else And(parts)
+
+
+def _few(cubes: Iterable[Cube]) -> list[Cube]:
+    """The cubes as a list, refused when there are too many."""
+    listed: list[Cube] = []
+    for cube in cubes:
+        listed.append(cube)
+        if len(listed) > MOST_CUBES:
+            raise TooManyCases(
+                f"a formula splits into more than {MOST_CUBES:,} cases",
+                fix="split the rule into several with simpler formulas, or declare exclusive events",
+            )
+    return listed

@@ -1,0 +1,95 @@
+"""Configurations ⟨u, ζ⟩ and what happens to them: moves, steps (one label read and its silent moves) and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pdrm.machines.guard import Label
+from pdrm.machines.transition import Stack, Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A machine state and the stack, top first.
+
+    >>> here = Configuration("u0", ("A", "#"))
+    >>> here.top, str(here)
+    ('A', 'u0, A #')
+    """
+
+    state: str
+    stack: Stack
+
+    @property
+    def top(self) -> str | None:
+        """The topmost symbol, or None on the empty stack."""
+        return self.stack[0] if self.stack else None
+
+    def __str__(self) -> str:
+        return f"{self.state}, {' '.join(self.stack) or '(empty)'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One application of a rule (None: of the machine's `otherwise`)."""
+
+    rule: Transition | None
+    before: Configuration
+    after: Configuration
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One label read (None: the silent moves before the first label), the move it caused and the silent ones after it.
+
+    The step's reward is the sum of its moves' rewards, undiscounted, added in order.
+    """
+
+    label: Label | None
+    before: Configuration
+    moves: tuple[Move, ...]
+
+    @property
+    def after(self) -> Configuration:
+        """The configuration when no silent move is left."""
+        return self.moves[-1].after if self.moves else self.before
+
+    @property
+    def reward(self) -> float:
+        """What the step pays."""
+        return added(move.reward for move in self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A word read from the start: the silent moves before it, one step a label, and how many labels were left unread
+    because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
+
+    steps: tuple[Step, ...]
+    unread: int
+    finished: bool
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the whole word was read and led to a final state."""
+        return self.finished and self.unread == 0
+
+    @property
+    def after(self) -> Configuration:
+        """The last configuration."""
+        return self.steps[-1].after
+
+    @property
+    def reward(self) -> float:
+        """What the whole word pays, undiscounted."""
+        return added(step.reward for step in self.steps)
+
+
+def added(rewards: Iterable[float]) -> float:
+    """The sum from left to right in double precision: every engine adds in this order, so they agree bit for bit."""
+    total = 0.0
+    for reward in rewards:
+        total += reward
+    return total

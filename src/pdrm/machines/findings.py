@@ -1,0 +1,78 @@
+"""Warnings about a machine: what is allowed but more often a mistake (unreachable states, undefined cases, idle rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pdrm.errors import Finding, TooManyCases
+from pdrm.machines.guard import events_of
+from pdrm.machines.reachability import applicable, reachable_heads
+from pdrm.machines.silent import Head
+from pdrm.machines.transition import ANY, NONE
+
+if TYPE_CHECKING:
+    from pdrm.machines.pushdown import PushdownRewardMachine
+
+
+def findings(machine: PushdownRewardMachine) -> list[Finding]:
+    """Every warning, in the order of the codes."""
+    try:
+        heads = reachable_heads(machine)
+        return [
+            *_unreachable_states(machine, heads),
+            *_undefined_cases(machine, heads),
+            *_idle_rules(machine, heads),
+            *_unused_names(machine),
+        ]
+    except TooManyCases as error:
+        return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
+
+
+def _unreachable_states(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+    reached = {head.state for head in heads}
+    for state in (*machine.states, *machine.final):
+        if state not in reached:
+            kind = "final state" if state in machine.final else "state"
+            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
+
+
+def _undefined_cases(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+    """The labels that fall to `otherwise`, one finding a state and set of labels, listing its tops."""
+    tops: dict[tuple[str, str], list[str]] = {}
+    for state in machine.states:
+        for top in (*machine.stack, None):
+            head = Head(state, top)
+            rules = applicable(machine, head) if head in heads else []
+            if head not in heads or any(rule.silent for rule in rules):
+                continue
+            left = machine.alphabet.uncovered(rule.guard for rule in rules)
+            if left:
+                labels = " | ".join(str(machine.alphabet.formula(cube)) for cube in left)
+                tops.setdefault((state, labels), []).append("(empty)" if top is None else top)
+    for (state, labels), symbols in tops.items():
+        yield Finding(
+            "W0602",
+            f"in state `{state}` with top {' or '.join(symbols)}, no rule reads {labels}: `otherwise {machine.otherwise}`",
+        )
+
+
+def _idle_rules(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+    used = {id(rule) for head in heads for rule in applicable(machine, head)}
+    reached = {head.state for head in heads}
+    for rule in machine.transitions:
+        if not rule.silent and not machine.alphabet.cubes(rule.guard):
+            yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
+        elif id(rule) not in used and rule.source in reached:
+            yield Finding("W0603", f"its top of stack never occurs in that state, or other rules beat it: {rule}", rule.where)
+
+
+def _unused_names(machine: PushdownRewardMachine) -> Iterator[Finding]:
+    read = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
+    for event in machine.events:
+        if event not in read:
+            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")
+    mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)} - {ANY, NONE}
+    for symbol in machine.stack[1:]:
+        if symbol not in mentioned:
+            yield Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")

@@ -1,0 +1,156 @@
+"""Guards: which labels a rule reads.
+
+A label is the set of events true after a transition. A guard is an exact set `{a, t}`, a formula over events such as
+`a & !t`, or `SILENT`: the silent move of Definition 1, which reads no label at all (`{}` is the empty set, not silence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pdrm.errors import BadShape
+
+Label = frozenset[str]
+"""The events that are true after one transition of the environment."""
+
+EMPTY_LABEL: Label = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Reads nothing: the silent move, written `eps`."""
+
+    def holds(self, label: Label) -> bool:
+        """Never: a silent rule does not read labels."""
+        return False
+
+    def __str__(self) -> str:
+        return "eps"
+
+
+SILENT = Silent()
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """Holds for one label only.
+
+    >>> str(Exactly(frozenset("ta"))), Exactly(frozenset("a")).holds(frozenset("at"))
+    ('{a, t}', False)
+    """
+
+    events: Label
+
+    def holds(self, label: Label) -> bool:
+        """Whether the label is this very set."""
+        return label == self.events
+
+    def __str__(self) -> str:
+        return label_text(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Holds where the event is in the label."""
+
+    name: str
+
+    def holds(self, label: Label) -> bool:
+        """Whether the event is true."""
+        return self.name in label
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    inner: Formula
+
+    def holds(self, label: Label) -> bool:
+        """Whether the inner formula does not hold."""
+        return not self.inner.holds(label)
+
+    def __str__(self) -> str:
+        return f"!({self.inner})" if isinstance(self.inner, And | Or) else f"!{self.inner}"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction; of nothing it is `true`."""
+
+    parts: tuple[Formula, ...] = ()
+
+    def __post_init__(self) -> None:
+        _several(self.parts)
+
+    def holds(self, label: Label) -> bool:
+        """Whether every part holds."""
+        return all(part.holds(label) for part in self.parts)
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return "true"
+        return " & ".join(f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction; of nothing it is `false`.
+
+    >>> print(Or((And((Event("a"), Not(Event("t")))), Event("x"))))
+    a & !t | x
+    """
+
+    parts: tuple[Formula, ...] = ()
+
+    def __post_init__(self) -> None:
+        _several(self.parts)
+
+    def holds(self, label: Label) -> bool:
+        """Whether some part holds."""
+        return any(part.holds(label) for part in self.parts)
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return "false"
+        return " | ".join(f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts)
+
+
+def _several(parts: tuple[Formula, ...]) -> None:
+    """One part alone is written as that part: so each formula has one text, and each text one formula."""
+    if len(parts) == 1:
+        raise BadShape("`And` and `Or` take two or more parts, or none", fix="use the part itself")
+
+
+Formula = Event | Not | And | Or
+Guard = Silent | Exactly | Formula
+ALWAYS = And()
+"""The formula `true`: reads any label."""
+
+
+def events_of(guard: Guard) -> frozenset[str]:
+    """The events a guard mentions."""
+    match guard:
+        case Silent():
+            return frozenset()
+        case Exactly(events):
+            return events
+        case Event(name):
+            return frozenset([name])
+        case Not(inner):
+            return events_of(inner)
+        case And(parts) | Or(parts):
+            return frozenset().union(*(events_of(part) for part in parts))
+
+
+def label_text(label: Iterable[str]) -> str:
+    """A label as the paper prints it.
+
+    >>> label_text({"t", "a"}), label_text(())
+    ('{a, t}', '{}')
+    """
+    return "{" + ", ".join(sorted(label)) + "}"

@@ -1,0 +1,144 @@
+"""Pushdown reward machines (Definition 1): the tuple, checked when it is built, and its readable step.
+
+This form is the specification. Tables and kernels are compiled from it and must agree with it bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pdrm.errors import Finding, MachineFinished, UndefinedMove, UnknownConfiguration, did_you_mean, raise_all
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.configuration import Configuration, Move, Run, Step
+from pdrm.machines.determinism import clashes
+from pdrm.machines.findings import findings
+from pdrm.machines.guard import Label, label_text
+from pdrm.machines.silent import endless_silent_moves
+from pdrm.machines.transition import ANY, Otherwise, Transition
+from pdrm.machines.wellformed import faults
+
+
+@dataclass(frozen=True, slots=True)
+class PushdownRewardMachine:
+    """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
+
+    `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
+
+    >>> from pdrm.machines.guard import Exactly
+    >>> push = Transition("u0", "u0", Exactly(frozenset("A")), "z", ("A", "z"), -0.01)
+    >>> pop = Transition("u0", "u1", Exactly(frozenset("B")), "A", (), 1)
+    >>> machine = PushdownRewardMachine("tiny", ("A", "B"), ("#", "A"), "u0", ("u1",), Otherwise.error(), (push, pop))
+    >>> run = machine.run([frozenset("A"), frozenset("B")])
+    >>> run.accepted, run.reward, str(run.after)
+    (True, 0.99, 'u1, #')
+    """
+
+    name: str
+    events: tuple[str, ...]
+    stack: tuple[str, ...]
+    start: str
+    final: tuple[str, ...]
+    otherwise: Otherwise
+    transitions: tuple[Transition, ...]
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    states: tuple[str, ...] = ()
+    alphabet: Alphabet = field(init=False, repr=False, compare=False)
+    _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
+        if not self.states:
+            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
+        by_source: dict[str, list[Transition]] = {state: [] for state in (*self.states, *self.final)}
+        for rule in self.transitions:
+            by_source.setdefault(rule.source, []).append(rule)
+        object.__setattr__(self, "_from", {state: tuple(rules) for state, rules in by_source.items()})
+        raise_all(faults(self))
+        raise_all(clashes(self))
+        raise_all(endless_silent_moves(self))
+
+    def rules_from(self, state: str) -> tuple[Transition, ...]:
+        """The rules that leave a state, in the order they were written."""
+        return self._from[state]
+
+    def findings(self) -> list[Finding]:
+        """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
+        return findings(self)
+
+    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
+        """The one rule that applies (label None: the silent one); a rule that names the top beats a rule with `z`."""
+        found = None
+        for rule in self._from[state]:
+            if rule.looks_at(top) and (rule.silent if label is None else rule.guard.holds(label)):
+                if rule.top != ANY:
+                    return rule
+                found = rule
+        return found
+
+    def begin(self) -> Step:
+        """The start: initial state and symbol, and the silent moves before the first label."""
+        before = Configuration(self.start, (self.stack[0],))
+        return Step(None, before, tuple(self._silent_moves(before)))
+
+    def step(self, configuration: Configuration, label: Label) -> Step:
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
+        self._check(configuration)
+        self.alphabet.check(label)
+        return self._step(configuration, label)
+
+    def run(self, word: Iterable[Label]) -> Run:
+        """Read a word from the start, up to the final state if one is reached."""
+        labels = list(word)
+        for label in labels:
+            self.alphabet.check(label)
+        steps = [self.begin()]
+        while steps[-1].after.state not in self.final and len(steps) <= len(labels):
+            steps.append(self._step(steps[-1].after, labels[len(steps) - 1]))
+        finished = steps[-1].after.state in self.final
+        return Run(tuple(steps), unread=len(labels) + 1 - len(steps), finished=finished)
+
+    def _step(self, before: Configuration, label: Label) -> Step:
+        rule = self.rule(before.state, label, before.top)
+        move = self._otherwise(before, label) if rule is None else _apply(rule, before)
+        return Step(label, before, (move, *self._silent_moves(move.after)))
+
+    def _silent_moves(self, here: Configuration) -> list[Move]:
+        moves: list[Move] = []
+        rule = self.rule(here.state, None, here.top)
+        while rule is not None:
+            moves.append(_apply(rule, here))
+            here = moves[-1].after
+            rule = self.rule(here.state, None, here.top)
+        return moves
+
+    def _otherwise(self, before: Configuration, label: Label) -> Move:
+        if self.otherwise.action == "error":
+            raise UndefinedMove(
+                f"machine `{self.name}` has no rule for label {label_text(label)} at {before}",
+                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+            )
+        target = before.state if self.otherwise.target is None else self.otherwise.target
+        return Move(None, before, Configuration(target, before.stack), self.otherwise.reward)
+
+    def _check(self, configuration: Configuration) -> None:
+        """Raise unless the configuration is one of this machine's from which a label can be read."""
+        state = configuration.state
+        if state in self.final:
+            raise MachineFinished(f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode")
+        if state not in self._from:
+            raise UnknownConfiguration(f"`{state}` is no state of `{self.name}`", fix=did_you_mean(state, self.states))
+        for symbol in configuration.stack:
+            if symbol not in self.stack:
+                fix = did_you_mean(symbol, self.stack)
+                raise UnknownConfiguration(f"`{symbol}` is no stack symbol of `{self.name}`", fix=fix)
+
+
+def states_of(start: str, final: Iterable[str], rules: Iterable[Transition]) -> tuple[str, ...]:
+    """The states U when they are not declared: the start, then every source of a rule, final ones left out."""
+    return tuple(state for state in dict.fromkeys([start, *(rule.source for rule in rules)]) if state not in set(final))
+
+
+def _apply(rule: Transition, before: Configuration) -> Move:
+    stack = rule.pushed(before.top) + before.stack[1:]
+    return Move(rule, before, Configuration(rule.target, stack), rule.reward)
