@@ -99,11 +99,11 @@ class Alphabet:
             case Not(inner):
                 return self._cubes(inner, not positive)
             case And(parts) | Or(parts):
-                inner = [self._cubes(part, positive) for part in parts]
+                split = [self._cubes(part, positive) for part in parts]
                 if isinstance(guard, Or) == positive:
-                    return list(dict.fromkeys(cube for cubes in inner for cube in cubes))
+                    return list(dict.fromkeys(cube for cubes in split for cube in cubes))
                 product = [Cube(0, 0)]
-                for cubes in inner:
+                for cubes in split:
                     met = (self.meet(one, other) for one in product for other in cubes)
                     product = _few(dict.fromkeys(cube for cube in met if cube is not None))
                 return product

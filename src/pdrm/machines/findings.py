@@ -64,7 +64,9 @@ def _idle_rules(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Fi
         if not rule.silent and not machine.alphabet.cubes(rule.guard):
             yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
         elif id(rule) not in used and rule.source in reached:
-            yield Finding("W0603", f"its top of stack never occurs in that state, or other rules beat it: {rule}", rule.where)
+            yield Finding(
+                "W0603", f"its top of stack never occurs in that state, or other rules beat it: {rule}", rule.where
+            )
 
 
 def _unused_names(machine: PushdownRewardMachine) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ EMPTY_LABEL: Label = frozenset()
 class Silent:
     """Reads nothing: the silent move, written `eps`."""
 
-    def holds(self, label: Label) -> bool:
+    def holds(self, _label: Label) -> bool:
         """Never: a silent rule does not read labels."""
         return False
 
@@ -94,7 +94,9 @@ class And:
     def __str__(self) -> str:
         if not self.parts:
             return "true"
-        return " & ".join(f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts)
+        return " & ".join(
+            f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts
+        )
 
 
 @dataclass(frozen=True, slots=True)

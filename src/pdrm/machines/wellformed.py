@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 from pdrm.errors import (
     BadName,
     BadReward,
-    BadShape,
     DuplicateName,
     FinalStateWithRules,
     MissingHeader,
@@ -115,7 +114,9 @@ def _otherwise_faults(machine: Machine) -> Iterator[PdrmError]:
     elif otherwise.target is not None and otherwise.target not in (*machine.states, *machine.final):
         yield _unknown_state(otherwise.target, machine, otherwise.where, "the `otherwise` line")
     if not math.isfinite(otherwise.reward):
-        yield BadReward(f"the reward of `otherwise` is {otherwise.reward}", where=otherwise.where, fix="use a finite number")
+        yield BadReward(
+            f"the reward of `otherwise` is {otherwise.reward}", where=otherwise.where, fix="use a finite number"
+        )
 
 
 def _rule_faults(machine: Machine, rule: Rule) -> Iterator[PdrmError]:
@@ -164,10 +165,3 @@ def _unknown_state(state: str, machine: Machine, where: Where | None, place: str
 def _unknown_event(event: str, machine: Machine, where: Where | None, place: str) -> PdrmError:
     fix = did_you_mean(event, machine.events) or f"declare it: `events {event}`"
     return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix)
-
-
-def whole(value: object, what: str) -> int:
-    """The value as a whole number, or an error that says which value."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadShape(f"{what} must be a whole number, not {value!r}")
-    return value

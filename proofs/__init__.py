@@ -1,0 +1,1 @@
+"""The long proofs: random cases by the million, seeded, resumable. `make prove` runs them; the tests run a small dose."""

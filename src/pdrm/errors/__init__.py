@@ -1,0 +1,100 @@
+"""Every exception of the package.
+
+Each fault has one class, one stable code and one explanation: the class's docstring, which `pdrm explain CODE` prints.
+"""
+
+from pdrm.errors.files import BadWord, CannotOpen, CannotWrite, UnknownCode, UnknownFormat, UnknownMachine
+from pdrm.errors.machine import (
+    CannotTranslate,
+    EndlessSilentMoves,
+    FinalStateWithRules,
+    ImpossibleLabel,
+    MachineFinished,
+    Nondeterministic,
+    StackFull,
+    TooManyCases,
+    UndefinedMove,
+    UnknownConfiguration,
+)
+from pdrm.errors.message import WARNINGS, Finding, PdrmError, SeveralErrors, Where, did_you_mean, raise_all
+from pdrm.errors.reading import (
+    BadIndentation,
+    BadName,
+    BadNumber,
+    BadReward,
+    BadShape,
+    CannotRead,
+    DuplicateName,
+    MissingHeader,
+    NoBottom,
+    NotConstant,
+    NotUtf8,
+    TooDeep,
+    TooLarge,
+    UnknownEvent,
+    UnknownKeyword,
+    UnknownMap,
+    UnknownState,
+    UnknownSymbol,
+)
+
+__all__ = [
+    "WARNINGS",
+    "BadIndentation",
+    "BadName",
+    "BadNumber",
+    "BadReward",
+    "BadShape",
+    "BadWord",
+    "CannotOpen",
+    "CannotRead",
+    "CannotTranslate",
+    "CannotWrite",
+    "DuplicateName",
+    "EndlessSilentMoves",
+    "FinalStateWithRules",
+    "Finding",
+    "ImpossibleLabel",
+    "MachineFinished",
+    "MissingHeader",
+    "NoBottom",
+    "Nondeterministic",
+    "NotConstant",
+    "NotUtf8",
+    "PdrmError",
+    "SeveralErrors",
+    "StackFull",
+    "TooDeep",
+    "TooLarge",
+    "TooManyCases",
+    "UndefinedMove",
+    "UnknownCode",
+    "UnknownConfiguration",
+    "UnknownEvent",
+    "UnknownFormat",
+    "UnknownKeyword",
+    "UnknownMachine",
+    "UnknownMap",
+    "UnknownState",
+    "UnknownSymbol",
+    "Where",
+    "did_you_mean",
+    "explanations",
+    "raise_all",
+]
+
+
+def explanations() -> dict[str, tuple[str, str]]:
+    """Code -> (title, explanation) of every error and warning.
+
+    >>> explanations()["E0301"][0]
+    'nondeterministic'
+    """
+    table = {kind.code: (_words(kind.__name__), kind.__doc__ or "") for kind in PdrmError.__subclasses__()}
+    table |= {code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()}
+    return dict(sorted(table.items()))
+
+
+def _words(name: str) -> str:
+    """A class name as words."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
