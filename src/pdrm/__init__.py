@@ -1,3 +1,97 @@
-"""pdrm: pushdown reward machines for reinforcement learning."""
+"""pdrm: pushdown reward machines for reinforcement learning.
+
+The names below are the library's table of contents, in the paper's order. Each is imported when it is first used, so that
+`import pdrm` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pdrm.drawing import draw, draw_run
+    from pdrm.errors import PdrmError
+    from pdrm.machines.catalogue import catalogue
+    from pdrm.machines.configuration import Configuration
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.counting_transition import CountingTransition
+    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+    from pdrm.machines.simulation import pushdown_to_counting
+    from pdrm.machines.table import tabulate
+    from pdrm.machines.text.files import load, parse, save
+    from pdrm.machines.text.json_form import to_json
+    from pdrm.machines.text.words import parse_word
+    from pdrm.machines.text.writer import to_text
+    from pdrm.machines.transition import Otherwise, Transition
+    from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    # What is rewarded (Sections 2 and 3)
+    "PushdownRewardMachine": "pdrm.machines.pushdown",
+    "Transition": "pdrm.machines.transition",
+    "Otherwise": "pdrm.machines.transition",
+    "Configuration": "pdrm.machines.configuration",
+    "RewardMachine": "pdrm.machines.reward_machine",
+    "RewardTransition": "pdrm.machines.reward_machine",
+    "load": "pdrm.machines.text.files",
+    "parse": "pdrm.machines.text.files",
+    "save": "pdrm.machines.text.files",
+    "to_text": "pdrm.machines.text.writer",
+    "to_json": "pdrm.machines.text.json_form",
+    "parse_word": "pdrm.machines.text.words",
+    "catalogue": "pdrm.machines.catalogue",
+    "tabulate": "pdrm.machines.table",
+    # The comparison with counting (Section 5, Appendices A and B)
+    "CountingRewardAutomaton": "pdrm.machines.counting",
+    "CountingTransition": "pdrm.machines.counting_transition",
+    "counting_to_pushdown": "pdrm.machines.translation",
+    "reward_machine_to_pushdown": "pdrm.machines.translation",
+    "pushdown_to_counting": "pdrm.machines.simulation",
+    # Looking at machines
+    "draw": "pdrm.drawing",
+    "draw_run": "pdrm.drawing",
+    "PdrmError": "pdrm.errors",
+}
+
+__all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
+    "PushdownRewardMachine",
+    "Transition",
+    "Otherwise",
+    "Configuration",
+    "RewardMachine",
+    "RewardTransition",
+    "load",
+    "parse",
+    "save",
+    "to_text",
+    "to_json",
+    "parse_word",
+    "catalogue",
+    "tabulate",
+    "CountingRewardAutomaton",
+    "CountingTransition",
+    "counting_to_pushdown",
+    "reward_machine_to_pushdown",
+    "pushdown_to_counting",
+    "draw",
+    "draw_run",
+    "PdrmError",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute is any object
+    """Import a public name from its home on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pdrm' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return [*__all__, "__version__"]

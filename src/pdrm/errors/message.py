@@ -43,11 +43,13 @@ class PdrmError(Exception):
 
     code: ClassVar[str] = "E0000"
 
-    def __init__(self, message: str, *, where: Where | None = None, fix: str = "") -> None:
+    def __init__(self, message: str, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.where = where
         self.fix = fix
+        self.word = word
+        """The offending word, so that a reader can point at it in the text."""
 
     @property
     def errors(self) -> tuple[PdrmError, ...]:
@@ -93,7 +95,8 @@ def raise_all(errors: Iterable[PdrmError]) -> None:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the few there are."""
     words = list(dict.fromkeys(known))
-    close = get_close_matches(name, words, n=1)
+    same = [word for word in words if word.casefold() == name.casefold()]
+    close = same or get_close_matches(name, words, n=1, cutoff=0.5)
     if close:
         return f"did you mean `{close[0]}`?"
     if words:

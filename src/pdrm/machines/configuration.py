@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from pdrm.machines.guard import Label
 from pdrm.machines.transition import Stack, Transition
@@ -62,12 +63,27 @@ class Step:
         return added(move.reward for move in self.moves)
 
 
+C_co = TypeVar("C_co", covariant=True)
+
+
+class Read(Protocol[C_co]):
+    """What the steps of all three kinds of machine have: where they lead (a configuration) and what they pay."""
+
+    @property
+    def after(self) -> C_co: ...
+    @property
+    def reward(self) -> float: ...
+
+
+S_co = TypeVar("S_co", bound=Read[object], covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(Generic[S_co]):
     """A word read from the start: the silent moves before it, one step a label, and how many labels were left unread
     because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[S_co, ...]
     unread: int
     finished: bool
 
@@ -77,7 +93,7 @@ class Run:
         return self.finished and self.unread == 0
 
     @property
-    def after(self) -> Configuration:
+    def after(self: Run[Read[C_co]]) -> C_co:
         """The last configuration."""
         return self.steps[-1].after
 

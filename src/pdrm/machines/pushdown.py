@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pdrm.errors import Finding, MachineFinished, UndefinedMove, UnknownConfiguration, did_you_mean, raise_all
+from pdrm.errors import Finding, UnknownConfiguration, did_you_mean, raise_all
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configuration import Configuration, Move, Run, Step
 from pdrm.machines.determinism import clashes
 from pdrm.machines.findings import findings
-from pdrm.machines.guard import Label, label_text
+from pdrm.machines.guard import Label
+from pdrm.machines.reading import check_state, no_rule, read_word
+from pdrm.machines.rules import by_source, states_of
 from pdrm.machines.silent import endless_silent_moves
 from pdrm.machines.transition import ANY, Otherwise, Transition
 from pdrm.machines.wellformed import faults
@@ -50,10 +52,7 @@ class PushdownRewardMachine:
         object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        by_source: dict[str, list[Transition]] = {state: [] for state in (*self.states, *self.final)}
-        for rule in self.transitions:
-            by_source.setdefault(rule.source, []).append(rule)
-        object.__setattr__(self, "_from", {state: tuple(rules) for state, rules in by_source.items()})
+        object.__setattr__(self, "_from", by_source((*self.states, *self.final), self.transitions))
         raise_all(faults(self))
         raise_all(clashes(self))
         raise_all(endless_silent_moves(self))
@@ -87,16 +86,11 @@ class PushdownRewardMachine:
         self.alphabet.check(label)
         return self._step(configuration, label)
 
-    def run(self, word: Iterable[Label]) -> Run:
+    def run(self, word: Iterable[Label]) -> Run[Step]:
         """Read a word from the start, up to the final state if one is reached."""
-        labels = list(word)
-        for label in labels:
-            self.alphabet.check(label)
-        steps = [self.begin()]
-        while steps[-1].after.state not in self.final and len(steps) <= len(labels):
-            steps.append(self._step(steps[-1].after, labels[len(steps) - 1]))
-        finished = steps[-1].after.state in self.final
-        return Run(tuple(steps), unread=len(labels) + 1 - len(steps), finished=finished)
+        return read_word(
+            word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
+        )
 
     def _step(self, before: Configuration, label: Label) -> Step:
         rule = self.rule(before.state, label, before.top)
@@ -114,29 +108,17 @@ class PushdownRewardMachine:
 
     def _otherwise(self, before: Configuration, label: Label) -> Move:
         if self.otherwise.action == "error":
-            raise UndefinedMove(
-                f"machine `{self.name}` has no rule for label {label_text(label)} at {before}",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
-            )
+            raise no_rule(self.name, label, before)
         target = before.state if self.otherwise.target is None else self.otherwise.target
         return Move(None, before, Configuration(target, before.stack), self.otherwise.reward)
 
     def _check(self, configuration: Configuration) -> None:
         """Raise unless the configuration is one of this machine's from which a label can be read."""
-        state = configuration.state
-        if state in self.final:
-            raise MachineFinished(f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode")
-        if state not in self._from:
-            raise UnknownConfiguration(f"`{state}` is no state of `{self.name}`", fix=did_you_mean(state, self.states))
+        check_state(configuration.state, self.name, self._from, self.final)
         for symbol in configuration.stack:
             if symbol not in self.stack:
                 fix = did_you_mean(symbol, self.stack)
                 raise UnknownConfiguration(f"`{symbol}` is no stack symbol of `{self.name}`", fix=fix)
-
-
-def states_of(start: str, final: Iterable[str], rules: Iterable[Transition]) -> tuple[str, ...]:
-    """The states U when they are not declared: the start, then every source of a rule, final ones left out."""
-    return tuple(state for state in dict.fromkeys([start, *(rule.source for rule in rules)]) if state not in set(final))
 
 
 def _apply(rule: Transition, before: Configuration) -> Move:

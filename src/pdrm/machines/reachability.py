@@ -74,8 +74,8 @@ def applicable(machine: PushdownRewardMachine, head: Head) -> list[Transition]:
     if silent:
         return [rule for rule in silent if rule.top != ANY] or silent
     named = [rule for rule in rules if rule.top != ANY]
-    free = machine.alphabet.uncovered(rule.guard for rule in named) if named else None
-    return [rule for rule in rules if rule.top != ANY or free is None or _reads_some(machine, rule, free)]
+    free = machine.alphabet.uncovered(rule.guard for rule in named)
+    return [rule for rule in rules if _reads_some(machine, rule, free if rule.top == ANY else [Cube(0, 0)])]
 
 
 def _reads_some(machine: PushdownRewardMachine, rule: Transition, free: list[Cube]) -> bool:

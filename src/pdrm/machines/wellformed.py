@@ -30,7 +30,7 @@ from pdrm.machines.transition import ANY, NONE, Otherwise, Transition
 if TYPE_CHECKING:
     from pdrm.machines.pushdown import PushdownRewardMachine
 
-NAME = re.compile(r"(?!-)[^\s{}()\[\],:/&|!<>=+\"'\\]{1,100}")
+NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
 RESERVED_SYMBOLS = (ANY, NONE)
 RESERVED_EVENTS = (NONE, "true", "false")
 
@@ -53,6 +53,8 @@ class Rule(Protocol):
 class Machine(Protocol):
     """What all three kinds of machine have."""
 
+    @property
+    def name(self) -> str: ...
     @property
     def events(self) -> tuple[str, ...]: ...
     @property
@@ -81,6 +83,7 @@ def faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
 
 def shared_faults(machine: Machine) -> Iterator[PdrmError]:
     """The faults of what every kind of machine has: names, states, guards, rewards, `otherwise`."""
+    yield from bad_names("machine", (machine.name,))
     yield from bad_names("event", machine.events, RESERVED_EVENTS)
     yield from bad_names("state", (*machine.states, *machine.final))
     for group in machine.exclusive:
@@ -88,7 +91,9 @@ def shared_faults(machine: Machine) -> Iterator[PdrmError]:
             if event not in machine.events:
                 yield _unknown_event(event, machine, None, "the `exclusive` line")
     if machine.start in machine.final:
-        yield FinalStateWithRules(f"the start state `{machine.start}` is final", fix="use another state as the start")
+        yield FinalStateWithRules(
+            f"the start state `{machine.start}` is final", fix="use another state as the start", word=machine.start
+        )
     elif machine.start not in machine.states:
         yield _unknown_state(machine.start, machine, None, "the `start` line")
     yield from _otherwise_faults(machine)
@@ -100,11 +105,13 @@ def bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()) -> 
     """Names that cannot be written in the language, are reserved, or stand twice."""
     for name in names:
         if not NAME.fullmatch(name):
-            yield BadName(f"{kind} `{name[:40]}` cannot be a name", fix="use letters, digits, `_` and the like")
+            yield BadName(
+                f"{kind} `{name[:40]}` cannot be a name", fix="use letters, digits, `_` and the like", word=name
+            )
         elif name in reserved:
-            yield BadName(f"`{name}` is reserved and cannot name a {kind}", fix="choose another name")
+            yield BadName(f"`{name}` is reserved and cannot name a {kind}", fix="choose another name", word=name)
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield DuplicateName(f"{kind} `{name}` is declared twice", fix="remove one of them")
+        yield DuplicateName(f"{kind} `{name}` is declared twice", fix="remove one of them", word=name)
 
 
 def _otherwise_faults(machine: Machine) -> Iterator[PdrmError]:
@@ -125,6 +132,7 @@ def _rule_faults(machine: Machine, rule: Rule) -> Iterator[PdrmError]:
             f"`{rule.source}` is final, so no rule may leave it: {rule}",
             where=rule.where,
             fix=f"remove the rule, or take `{rule.source}` off the `final` line",
+            word=rule.source,
         )
     elif rule.source not in machine.states:
         yield _unknown_state(rule.source, machine, rule.where, f"rule {rule}")
@@ -140,17 +148,18 @@ def _symbol_faults(machine: PushdownRewardMachine, rule: Transition) -> Iterator
     known = machine.stack
     if rule.top not in (ANY, NONE, *known):
         fix = did_you_mean(rule.top, known)
-        yield UnknownSymbol(f"`{rule.top}` is no stack symbol: rule {rule}", where=rule.where, fix=fix)
+        yield UnknownSymbol(f"`{rule.top}` is no stack symbol: rule {rule}", where=rule.where, fix=fix, word=rule.top)
     for symbol in dict.fromkeys(rule.push):
         if symbol == ANY and rule.top != ANY:
             yield UnknownSymbol(
                 f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
                 where=rule.where,
                 fix=f"write `{rule.top}` itself" if rule.top != NONE else "look at `z` instead of `eps`",
+                word=symbol,
             )
         elif symbol not in (ANY, *known):
             fix = did_you_mean(symbol, known)
-            yield UnknownSymbol(f"`{symbol}` is no stack symbol: rule {rule}", where=rule.where, fix=fix)
+            yield UnknownSymbol(f"`{symbol}` is no stack symbol: rule {rule}", where=rule.where, fix=fix, word=symbol)
 
 
 def _unknown_state(state: str, machine: Machine, where: Where | None, place: str) -> PdrmError:
@@ -158,10 +167,11 @@ def _unknown_state(state: str, machine: Machine, where: Where | None, place: str
     return UnknownState(
         f"`{state}` is no state: no rule leaves it and it is not final ({place})",
         where=where,
-        fix=f"{hint} If a dead end is meant, declare it: `states {' '.join(machine.states[:6])} {state}`",
+        fix=f"{hint} (a dead end must be declared: `states {' '.join(machine.states[:6])} {state}`)",
+        word=state,
     )
 
 
 def _unknown_event(event: str, machine: Machine, where: Where | None, place: str) -> PdrmError:
     fix = did_you_mean(event, machine.events) or f"declare it: `events {event}`"
-    return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix)
+    return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)

@@ -1,0 +1,203 @@
+"""The commands about one machine: check, step, draw, convert, fmt, catalogue."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pdrm.cli.output import error_record, finding_record, next_command, print_json
+from pdrm.errors import CannotTranslate, PdrmError
+
+if TYPE_CHECKING:
+    from pdrm.machines.text.build import AnyMachine
+
+File = Annotated[str, typer.Argument(help="A machine file, a name of the catalogue, or - for standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+class Kind(StrEnum):
+    """The kinds of machine that `convert --to` makes."""
+
+    PUSHDOWN = "pushdown"
+    COUNTING = "counting"
+
+
+def check(file: File, as_json: Json = False) -> None:
+    """Check a machine: syntax, names, determinism, silent moves; and list what no rule covers.
+
+    Example: pdrm check letter
+    """
+    try:
+        machine = _machine(file)
+    except PdrmError as error:
+        if not as_json:
+            raise
+        print_json({"ok": False, "errors": [error_record(one) for one in error.errors], "warnings": []})
+        raise typer.Exit(2) from error
+    findings = machine.findings()
+    if as_json:
+        print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
+        return
+    typer.secho(f"{machine.name}: ok", fg="green", bold=True)
+    typer.echo(f"  {_size(machine)}")
+    for finding in findings:
+        typer.echo(str(finding))
+    next_command(f"pdrm draw {file} -o {machine.name}.svg")
+
+
+def step(
+    file: File,
+    word: Annotated[str, typer.Argument(help="Labels separated by spaces; events joined by +; - is the empty label.")],
+    as_json: Json = False,
+) -> None:
+    """Run a machine on a word and show every move, the stack and the rewards.
+
+    Example: pdrm step letter "A A B C C C"
+    """
+    from pdrm.cli.trace import print_run, run_record
+    from pdrm.machines.text.words import parse_word
+
+    machine = _machine(file)
+    run = machine.run(parse_word(word))
+    if as_json:
+        print_json(run_record(run))
+    else:
+        print_run(run)
+        next_command(f'pdrm draw {file} --word "{word}" -o trace.svg')
+
+
+def draw(
+    file: File,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .dot or .tex.")],
+    word: Annotated[str | None, typer.Option(help="Draw the run on this word as a table instead.")] = None,
+) -> None:
+    """Draw a machine, or its run on a word, as SVG, PNG, DOT or TikZ.
+
+    Example: pdrm draw letter -o letter.svg
+    """
+    from pdrm.drawing import draw as draw_machine
+    from pdrm.drawing import draw_run
+    from pdrm.machines.text.words import parse_word
+
+    machine = _machine(file)
+    if word is None:
+        draw_machine(machine, output)
+    else:
+        draw_run(machine.run(parse_word(word)), output)
+    typer.echo(f"wrote {output}")
+
+
+def convert(
+    file: File,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
+    to: Annotated[Kind | None, typer.Option(help="Also translate the machine to this kind.")] = None,
+) -> None:
+    """Convert a machine to another format, or to another kind of machine.
+
+    Reads .pdrm, JSON and Toro Icarte's reward machines. Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
+    """
+    from pdrm.drawing import FORMATS as DRAWINGS
+    from pdrm.drawing import draw as draw_machine
+    from pdrm.machines.text.files import save
+
+    machine = _translated(_machine(file), to)
+    if output.suffix.removeprefix(".").lower() in DRAWINGS:
+        draw_machine(machine, output)
+    else:
+        save(machine, output)
+    typer.echo(f"wrote {output}")
+    next_command(f"pdrm check {output}")
+
+
+def fmt(
+    file: Annotated[Path, typer.Argument(help="A .pdrm file.")],
+    check_only: Annotated[
+        bool, typer.Option("--check", help="Only say whether it would change (exit code 1).")
+    ] = False,
+) -> None:
+    """Lay out a .pdrm file: regular spacing and columns; words, order and comments are kept.
+
+    Example: pdrm fmt task.pdrm
+    """
+    from pdrm.machines.text.files import parse, write
+    from pdrm.machines.text.layout import lay_out
+    from pdrm.machines.text.source import decode, read_bytes
+
+    before = decode(read_bytes(file), str(file))
+    machine = parse(before, str(file))
+    after = lay_out(before, str(file))
+    if parse(after, str(file)) != machine:
+        raise AssertionError("the layout changed the machine; the file is left as it was")
+    if after == before:
+        typer.echo(f"{file} is laid out already")
+    elif check_only:
+        typer.echo(f"{file} would change")
+        raise typer.Exit(1)
+    else:
+        write(file, after.encode())
+        typer.echo(f"laid out {file}")
+
+
+def catalogue(
+    name: Annotated[str, typer.Argument(help="A machine's name; without one, all are listed.")] = "",
+) -> None:
+    """List the machines that come with pdrm, or print one's text.
+
+    Example: pdrm catalogue letter
+    """
+    from pdrm.machines.catalogue import names, text_of
+
+    if name:
+        typer.echo(text_of(name), nl=False)
+        return
+    for known in names():
+        comment = text_of(known).partition("\n")[0].removeprefix("//").strip()
+        typer.echo(f"{known:<24}{comment}")
+    next_command("pdrm catalogue letter > task.pdrm")
+
+
+def _machine(file: str) -> AnyMachine:
+    """The machine in a file, on standard input, or in the catalogue."""
+    from pdrm.machines.catalogue import catalogue as of_catalogue
+    from pdrm.machines.text.files import load, parse
+    from pdrm.machines.text.source import LARGEST_FILE, decode
+
+    if file == "-":
+        return parse(decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>"), "<stdin>")
+    if not Path(file).exists() and not Path(file).suffix and not Path(file).parent.name:
+        return of_catalogue(file)
+    return load(file)
+
+
+def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.machines.reward_machine import RewardMachine
+    from pdrm.machines.simulation import pushdown_to_counting
+    from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+
+    match to, machine:
+        case (None, _) | (Kind.PUSHDOWN, PushdownRewardMachine()) | (Kind.COUNTING, CountingRewardAutomaton()):
+            return machine
+        case Kind.PUSHDOWN, CountingRewardAutomaton():
+            return counting_to_pushdown(machine)
+        case Kind.COUNTING, PushdownRewardMachine():
+            return pushdown_to_counting(machine)
+        case Kind.PUSHDOWN, RewardMachine():
+            return reward_machine_to_pushdown(machine)
+    raise CannotTranslate(f"`{machine.name}` has no stack to count with", fix="translate it to pushdown first")
+
+
+def _size(machine: AnyMachine) -> str:
+    """The machine's numbers in a line."""
+    parts: dict[str, Any] = {"states": len(machine.states), "final": len(machine.final), "events": len(machine.events)}
+    parts |= {"stack symbols": len(machine.stack)} if hasattr(machine, "stack") else {}
+    parts |= {"counters": machine.counters} if hasattr(machine, "counters") else {}
+    parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
+    return ", ".join(
+        f"{what} {number}" if what == "otherwise" else f"{number} {what}" for what, number in parts.items()
+    )

@@ -1,0 +1,72 @@
+"""The command's entry: the list of commands, and what happens to an error (exit code 2, never a traceback)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from pdrm import __version__
+from pdrm.cli import machine_commands
+from pdrm.cli.explain import explain
+from pdrm.cli.output import print_error
+from pdrm.cli.reproduce import reproduce
+from pdrm.errors import PdrmError
+
+app = typer.Typer(
+    name="pdrm",
+    help="Pushdown reward machines: write a task that needs a stack, check it, draw it, run it, compile it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: pdrm check letter",
+)
+
+for command in (
+    machine_commands.check,
+    machine_commands.step,
+    machine_commands.draw,
+    machine_commands.convert,
+    machine_commands.fmt,
+    machine_commands.catalogue,
+    explain,
+    reproduce,
+):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pdrm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Pushdown reward machines: write a task that needs a stack, check it, draw it, run it, compile it."""
+
+
+def main() -> None:
+    """Run the command; a fault of the input is printed and ends it with exit code 2."""
+    try:
+        app()
+    except PdrmError as error:
+        print_error(error)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (a pager, `head`) has gone: nothing is wrong, and nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Hash-consed stacks: a stack is an integer, and equal stacks are the same integer.
+
+Stacks form a tree rooted at the empty stack, node 0: below each node hangs one child a symbol, the stack with that symbol
+on top. A push is one look-up in `child`, a pop one in `parent`, whatever the height. Nodes are made when first pushed to
+and numbered in that order; they never go away, and making room keeps their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import StackFull
+from pdrm.machines.table import Integers, Symbols
+
+EMPTY = 0
+"""The node of the empty stack."""
+
+MOST_NODES = 2**31 - 1
+"""Nodes are 32-bit integers."""
+
+
+class Stacks(NamedTuple):
+    """The tree of all stacks seen, as arrays that kernels read and extend in place.
+
+    >>> stacks = Stacks.empty(symbols=2, capacity=8)
+    >>> node = stacks.node_of((2, 1))
+    >>> stacks.stack_of(node), int(stacks.symbol[node]), stacks.stack_of(stacks.parent[node])
+    ((2, 1), 2, (1,))
+    >>> stacks.room(100).node_of((2, 1)) == node
+    True
+    """
+
+    symbol: Integers
+    """[node]: the topmost symbol, 0 on the empty stack."""
+    parent: Integers
+    """[node]: the stack with the topmost symbol popped; the empty stack's is itself."""
+    height: Integers
+    """[node]: how many symbols the stack holds."""
+    child: Integers
+    """[node, symbol]: the stack with the symbol pushed; 0 where it has not been made yet (column 0 is unused)."""
+    made: npt.NDArray[np.int64]
+    """[1]: how many nodes have been made. The rest of the arrays is room."""
+
+    @classmethod
+    def empty(cls, symbols: int, capacity: int = 1024) -> Stacks:
+        """The empty stack alone, over this many stack symbols, with room for `capacity` nodes in all."""
+        if not 1 <= capacity <= MOST_NODES:
+            raise StackFull(f"{capacity:,} stacks cannot be kept", fix=f"ask for 1 to {MOST_NODES:,}")
+        symbol, parent, height = np.zeros((3, capacity), np.int32)
+        return cls(symbol, parent, height, np.zeros((capacity, symbols + 1), np.int32), np.ones(1, np.int64))
+
+    @property
+    def capacity(self) -> int:
+        """How many nodes fit before room must be made."""
+        return len(self.symbol)
+
+    def room(self, more: int = 1) -> Stacks:
+        """The same stacks, with room for `more` nodes: themselves, or copied to arrays at least twice as long."""
+        made = int(self.made[0])
+        if made + more <= self.capacity:
+            return self
+        if made + more > MOST_NODES:
+            raise StackFull(f"more than {MOST_NODES:,} distinct stacks", fix="cap the height of the stack")
+        larger = Stacks.empty(self.child.shape[1] - 1, min(max(made + more, 2 * self.capacity), MOST_NODES))
+        for old, new in zip(self[:4], larger[:4], strict=True):
+            new[:made] = old[:made]
+        larger.made[0] = made
+        return larger
+
+    def node_of(self, stack: Iterable[int]) -> int:
+        """The node of a stack given top first, made where it is new; `StackFull` where that needs more room."""
+        node = EMPTY
+        for symbol in reversed(tuple(stack)):
+            node = int(self.child[node, symbol]) or self._add(node, symbol)
+        return node
+
+    def stack_of(self, node: int) -> Symbols:
+        """A node's symbols, top first."""
+        symbols = []
+        while node != EMPTY:
+            symbols.append(int(self.symbol[node]))
+            node = int(self.parent[node])
+        return tuple(symbols)
+
+    def _add(self, parent: int, symbol: int) -> int:
+        node = int(self.made[0])
+        if node == self.capacity:
+            raise StackFull(f"there is room for {node:,} stacks only", fix="make room first: `stacks.room(more)`")
+        self.symbol[node], self.parent[node], self.height[node] = symbol, parent, self.height[parent] + 1
+        self.child[parent, symbol] = node
+        self.made[0] = node + 1
+        return node

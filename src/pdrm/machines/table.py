@@ -1,0 +1,182 @@
+"""A pushdown reward machine compiled to integer tables, and the plain step on them.
+
+States are numbered as in `machine.states`, then `machine.final`; stack symbols from 1 as in `machine.stack`, with 0 for
+the empty stack; labels by their position in the sequence the table was made for. The table holds arrays and integers
+only, so that it passes unchanged into Numba and JAX. `step_table` is the readable step on tables: no kernel is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import MachineFinished, PdrmError, UndefinedMove
+from pdrm.machines.guard import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transition import Transition
+
+Integers = npt.NDArray[np.int32]
+Rewards = npt.NDArray[np.float64]
+
+UNDEFINED_MOVE = -1
+"""In `move`: no rule applies and the machine says `otherwise error`, or the state is final. In `silent`: none applies."""
+
+BEGIN = 0
+"""The move that begins an episode: it puts the bottom symbol on the empty stack, leads to the start and pays 0."""
+
+Symbols = tuple[int, ...]
+"""A stack of numbered symbols, top first."""
+
+
+class Table(NamedTuple):
+    """Every move of a machine, once, and which of them each state, label and top of stack leads to.
+
+    >>> from pdrm.machines.guard import ALWAYS
+    >>> from pdrm.machines.transition import Otherwise
+    >>> rule = Transition("u", "u", ALWAYS, "z", ("A", "z"), 0.5)
+    >>> machine = PushdownRewardMachine("tiny", ("a",), ("#", "A"), "u", (), Otherwise.error(), (rule,))
+    >>> table = tabulate(machine, [frozenset("a")])
+    >>> table.move.tolist()
+    [[[-1, 1, 1]]]
+    >>> step_table(table, *begin_table(table)[:2], 0)
+    TableStep(state=0, stack=(2, 1), reward=0.5)
+    """
+
+    move: Integers
+    """[state, label, top]: the move that reads the label, or -1."""
+    silent: Integers
+    """[state, top]: the silent move, or -1."""
+    target: Integers
+    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they are met."""
+    pops: Integers
+    """[move]: 1 where the top symbol goes, else 0 (also where it is popped and put straight back)."""
+    pushes: Integers
+    """[move]: how many symbols it pushes."""
+    push: Integers
+    """[move, position]: the symbols it pushes, in the order they are pushed (the new top last), then zeros."""
+    reward: Rewards
+    """[move]: what it pays."""
+    start: int
+    """The initial state."""
+    bottom: int
+    """The symbol the stack holds at the start."""
+    first_final: int
+    """The lowest number of a final state: every state from there on is final."""
+
+
+class _Move(NamedTuple):
+    """One row of the table. The reward is kept as its hexadecimal text, which tells -0.0 from 0.0."""
+
+    target: int
+    pops: int
+    push: Symbols
+    reward: str
+
+
+def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
+    """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
+    its position in `labels`."""
+    _check_labels(machine, labels)
+    states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
+    symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
+    tops = (None, *machine.stack)
+    start, bottom = states[machine.start], symbols[machine.stack[0]]
+    moves = {_Move(start, 0, (bottom,), (0.0).hex()): BEGIN}
+    move = np.full((len(states), len(labels), len(tops)), UNDEFINED_MOVE, np.int32)
+    silent = np.full((len(states), len(tops)), UNDEFINED_MOVE, np.int32)
+    for state in machine.states:
+        at = states[state]
+        otherwise = _otherwise(machine, state, states)
+        for position, top in enumerate(tops):
+            rule = machine.rule(state, None, top)
+            if rule is not None:
+                silent[at, position] = moves.setdefault(_row(rule, top, states, symbols), len(moves))
+            for column, label in enumerate(labels):
+                rule = machine.rule(state, label, top)
+                row = otherwise if rule is None else _row(rule, top, states, symbols)
+                if row is not None:
+                    move[at, column, position] = moves.setdefault(row, len(moves))
+    return Table(move, silent, *_columns(moves), start, bottom, len(machine.states))
+
+
+def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> None:
+    for position, label in enumerate(labels):
+        try:
+            machine.alphabet.check(label)
+        except PdrmError as error:
+            raise type(error)(f"label number {position} of the table: {error.message}", fix=error.fix) from None
+
+
+def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]) -> _Move:
+    """A rule at one top of stack: `z` is resolved, and a top that is put straight back is not popped."""
+    pushed = rule.pushed(top)
+    kept = top is not None and pushed[-1:] == (top,)
+    push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
+    return _Move(states[rule.target], int(top is not None and not kept), push, float(rule.reward).hex())
+
+
+def _otherwise(machine: PushdownRewardMachine, state: str, states: dict[str, int]) -> _Move | None:
+    """What `otherwise` does in a state, as a move like any other; None for `error`."""
+    otherwise = machine.otherwise
+    if otherwise.action == "error":
+        return None
+    target = state if otherwise.target is None else otherwise.target
+    return _Move(states[target], 0, (), float(otherwise.reward).hex())
+
+
+def _columns(moves: dict[_Move, int]) -> tuple[Integers, Integers, Integers, Integers, Rewards]:
+    """The moves as the columns target, pops, pushes, push and reward."""
+    longest = max(len(row.push) for row in moves)
+    push = np.zeros((len(moves), longest), np.int32)
+    for row, number in moves.items():
+        push[number, : len(row.push)] = row.push
+    return (
+        np.array([row.target for row in moves], np.int32),
+        np.array([row.pops for row in moves], np.int32),
+        np.array([len(row.push) for row in moves], np.int32),
+        push,
+        np.array([float.fromhex(row.reward) for row in moves], np.float64),
+    )
+
+
+class TableStep(NamedTuple):
+    """The configuration after a step, the stack top first, and what the step paid."""
+
+    state: int
+    stack: Symbols
+    reward: float
+
+
+def begin_table(table: Table) -> TableStep:
+    """The start, after the silent moves before the first label."""
+    return _silent_moves(table, table.start, (table.bottom,), 0.0)
+
+
+def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
+    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves."""
+    if state >= table.first_final:
+        raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
+    top = stack[0] if stack else 0
+    move = int(table.move[state, label, top])
+    if move == UNDEFINED_MOVE:
+        raise UndefinedMove(
+            f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+        )
+    return _silent_moves(table, int(table.target[move]), _moved(table, move, stack), 0.0 + float(table.reward[move]))
+
+
+def _silent_moves(table: Table, state: int, stack: Symbols, paid: float) -> TableStep:
+    while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
+        state, stack = int(table.target[move]), _moved(table, move, stack)
+        paid += float(table.reward[move])
+    return TableStep(state, stack, paid)
+
+
+def _moved(table: Table, move: int, stack: Symbols) -> Symbols:
+    """The stack after a move."""
+    pushed = table.push[move, : table.pushes[move]].tolist()
+    return (*reversed(pushed), *stack[table.pops[move] :])

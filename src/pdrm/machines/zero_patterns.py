@@ -1,0 +1,135 @@
+"""Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more, so clashes are found on them.
+
+Which patterns a state meets is followed from the start, a counter counted down being both zero and not: more cases than
+occur (what occurs is undecidable for two counters), never fewer. A reward machine is the case of no counters, and exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple, Protocol
+
+from pdrm.errors import Nondeterministic, TooManyCases
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.determinism import clashes_where
+from pdrm.machines.guard import Silent
+from pdrm.machines.wellformed import Machine, Rule
+
+ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
+Pattern = tuple[str, ...]
+"""One test a counter: `0`, `1`, or in rules `-` for either."""
+
+MOST_CASES = 10_000
+"""States and zero patterns looked at for warnings."""
+
+
+class CountingRule(Rule, Protocol):
+    """A rule that tests counters and changes them."""
+
+    @property
+    def tests(self) -> Pattern: ...
+    @property
+    def changes(self) -> tuple[int, ...]: ...
+
+
+class CountingMachine(Machine, Protocol):
+    """A counting reward automaton, or a reward machine as one without counters."""
+
+    @property
+    def counters(self) -> int: ...
+    @property
+    def alphabet(self) -> Alphabet: ...
+    def rules_from(self, state: str) -> tuple[CountingRule, ...]: ...
+
+
+class Case(NamedTuple):
+    """A state and a zero pattern."""
+
+    state: str
+    zeros: Pattern
+
+
+def matches(tests: Pattern, zeros: Pattern) -> bool:
+    """Whether a rule with these tests applies to this zero pattern."""
+    return all(test in (ANY_VALUE, zero) for test, zero in zip(tests, zeros, strict=True))
+
+
+def common_pattern(one: Pattern, other: Pattern) -> Pattern | None:
+    """A zero pattern that passes both tests, or None.
+
+    >>> common_pattern(("-", "0"), ("1", "-")), common_pattern(("0",), ("1",))
+    (('1', '0'), None)
+    """
+    pairs = list(zip(one, other, strict=True))
+    if any({ZERO, NONZERO} == {first, second} for first, second in pairs):
+        return None
+    return tuple(NONZERO if NONZERO in pair else ZERO for pair in pairs)
+
+
+def pattern_text(values: Sequence[object]) -> str:
+    """A vector as the paper prints it: `[1, 0]`."""
+    return f"[{', '.join(map(str, values))}]"
+
+
+def pattern_clashes(machine: CountingMachine) -> list[Nondeterministic | TooManyCases]:
+    """Pairs of rules that apply at once, each with a label and a zero pattern where they do."""
+
+    def place(one: CountingRule, other: CountingRule) -> str | None:
+        zeros = common_pattern(one.tests, other.tests)
+        if zeros is None:
+            return None
+        return f" and counters {pattern_text(zeros)}" if zeros else ""
+
+    ways = "the labels or the tests" if machine.counters else "the labels"
+    return clashes_where(
+        machine,
+        place,
+        fix=f"make {ways} differ, or declare `exclusive` events",
+        silent_fix="let the silent rule start in a state of its own, or test for other counters",
+    )
+
+
+def reachable_cases(machine: CountingMachine) -> set[Case]:
+    """Every state and zero pattern that some word may lead to, and perhaps some that none does."""
+    start = Case(machine.start, (ZERO,) * machine.counters)
+    found, todo = {start}, [start]
+    while todo:
+        new = {after for after in _successors(machine, todo.pop()) if after not in found}
+        found |= new
+        todo += new
+        if len(found) > MOST_CASES:
+            raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
+    return found
+
+
+def _successors(machine: CountingMachine, case: Case) -> Iterator[Case]:
+    rules = applicable_rules(machine, case)
+    for rule in rules:
+        ways = [_zeros_after(zero, change) for zero, change in zip(case.zeros, rule.changes, strict=True)]
+        yield from (Case(rule.target, zeros) for zeros in product(*ways))
+    if machine.otherwise.target is not None and unread(machine, case, rules):
+        yield Case(machine.otherwise.target, case.zeros)
+
+
+def _zeros_after(zero: str, change: int) -> str:
+    """The tests that a counter may pass after a change; counters are floored at zero."""
+    if change > 0:
+        return NONZERO
+    return zero if change == 0 or zero == ZERO else ZERO + NONZERO
+
+
+def applicable_rules(machine: CountingMachine, case: Case) -> list[CountingRule]:
+    """The rules that apply in a case for some label."""
+    if case.state in machine.final:
+        return []
+    rules = [rule for rule in machine.rules_from(case.state) if matches(rule.tests, case.zeros)]
+    return [rule for rule in rules if isinstance(rule.guard, Silent) or machine.alphabet.cubes(rule.guard)]
+
+
+def unread(machine: CountingMachine, case: Case, rules: list[CountingRule]) -> str:
+    """The labels that fall to `otherwise`, as text; none where a silent rule applies or the machine has ended."""
+    if case.state in machine.final or any(isinstance(rule.guard, Silent) for rule in rules):
+        return ""
+    left = machine.alphabet.uncovered(rule.guard for rule in rules)
+    return " | ".join(str(machine.alphabet.formula(cube)) for cube in left)

@@ -1,0 +1,175 @@
+"""The commands about machines, as a user types them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pdrm.errors import explanations
+from pdrm.machines.catalogue import names, text_of
+from pdrm.machines.text.files import load
+
+
+def test_check_says_ok_and_what_to_do_next(pdrm):
+    outcome = pdrm("check", "letter")
+    assert outcome.code == 0
+    assert outcome.out.startswith("letter: ok\n")
+    assert "next: pdrm draw letter -o letter.svg" in outcome.err
+
+
+def test_check_json_has_the_promised_keys(pdrm, tmp_path):
+    assert json.loads(pdrm("check", "letter", "--json").out) == {"ok": True, "errors": [], "warnings": []}
+    file = tmp_path / "bad.pdrm"
+    file.write_text(text_of("letter").replace("u0 -> u1", "u0 -> u7"))
+    outcome = pdrm("check", file, "--json")
+    record = json.loads(outcome.out)
+    assert outcome.code == 2
+    assert record["ok"] is False
+    assert {key: record["errors"][0][key] for key in ("code", "line", "column")} == {
+        "code": "E0201",
+        "line": 13,
+        "column": 7,
+    }
+    warned = json.loads(pdrm("check", "anbn", "--json").out)
+    assert {"code", "line", "column", "message"} == set(warned["warnings"][0])
+
+
+def test_step_json_has_the_promised_keys(pdrm):
+    record = json.loads(pdrm("step", "letter", "A B C C", "--json").out)
+    assert record["accepted"] is True
+    assert record["reward"] == pytest.approx(0.97)
+    assert record["steps"] == [
+        {"label": ["A"], "state": "u0", "stack": ["A", "#"], "reward": -0.01},
+        {"label": ["B"], "state": "u1", "stack": ["A", "#"], "reward": -0.01},
+        {"label": ["C"], "state": "u1", "stack": ["#"], "reward": -0.01},
+        {"label": ["C"], "state": "u2", "stack": ["#"], "reward": 1.0},
+    ]
+
+
+def test_step_shows_the_stack(pdrm):
+    outcome = pdrm("step", "treasure-maze", "d d+t u u+x")
+    assert outcome.code == 0
+    assert "d d #" in outcome.out
+    assert "accepted; ends in home, #" in outcome.out
+
+
+def test_step_of_the_other_kinds(pdrm):
+    counted = json.loads(pdrm("step", "letter-counting", "A B C", "--json").out)
+    assert [step["counters"] for step in counted["steps"]] == [[1], [1], [0]]
+    assert counted["accepted"]
+    assert "accepted" in pdrm("step", "letter-counting", "A B C").out
+
+
+def test_an_undefined_case_under_otherwise_error(pdrm, tmp_path):
+    file = tmp_path / "partial.pdrm"
+    file.write_text("name partial\nevents a b\nstack #\nstart u\notherwise error\nu -> u : {a}, z / z, 0\n")
+    outcome = pdrm("step", file, "a b")
+    assert outcome.code == 2
+    assert outcome.err == (
+        "error[E0401]: machine `partial` has no rule for label {b} at u, #\n"
+        "  fix: add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine\n"
+        "  more: pdrm explain E0401\n"
+    )
+    assert "no rule reads" in pdrm("check", file).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("check", "no-such-file.pdrm"), "E0501"),
+        (("check", "lettr"), "E0506"),
+        (("check", "."), "E0501"),
+        (("step", "letter", "A++"), "E0504"),
+        (("step", "letter", "Q"), "E0202"),
+        (("step", "treasure-maze", "u+d"), "E0403"),
+        (("draw", "letter", "-o", "letter.bmp"), "E0503"),
+        (("draw", "letter", "-o", "nowhere/letter.svg"), "E0502"),
+        (("convert", "letter", "-o", "letter.xyz"), "E0503"),
+        (("explain", "E9999"), "E0505"),
+        (("catalogue", "nothing"), "E0506"),
+        (("fmt", "missing.pdrm"), "E0501"),
+    ],
+)
+def test_bad_input_gets_exit_code_2_and_no_traceback(arguments, code, pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = pdrm(*arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error[{code}]")
+    assert "fix:" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_commands_and_options_get_exit_code_2(pdrm):
+    assert pdrm("chek", "letter").code == 2
+    assert pdrm("check", "letter", "--nope").code == 2
+
+
+def test_convert_between_formats_and_kinds(pdrm, tmp_path):
+    for output in ("m.json", "m.pdrm", "m.svg", "m.dot", "m.tex", "m.png"):
+        assert pdrm("convert", "letter-counting", "-o", tmp_path / output).code == 0
+        assert (tmp_path / output).stat().st_size > 100
+    pdrm("convert", "letter-counting", "-o", tmp_path / "stack.pdrm", "--to", "pushdown")
+    assert load(tmp_path / "stack.pdrm").stack == ("#", "□")
+    pdrm("convert", "anbn", "-o", tmp_path / "counters.pdrm", "--to", "counting")
+    assert load(tmp_path / "counters.pdrm").counters == 2
+
+
+def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):
+    file = tmp_path / "task.pdrm"
+    file.write_text(text_of("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   "))
+    assert pdrm("fmt", file, "--check").code == 1
+    assert pdrm("fmt", file).code == 0
+    assert file.read_text() == text_of("letter")
+    assert pdrm("fmt", file, "--check").code == 0
+
+
+def test_explain_knows_every_code(pdrm):
+    for code in explanations():
+        assert pdrm("explain", code).out.startswith(code)
+    assert len(pdrm("explain").out.splitlines()) == len(explanations())
+
+
+def test_catalogue_lists_and_prints(pdrm):
+    assert [line.split()[0] for line in pdrm("catalogue").out.splitlines()] == names()
+    assert pdrm("catalogue", "letter").out == text_of("letter")
+
+
+def test_a_machine_can_come_from_standard_input():
+    command = [sys.executable, "-m", "pdrm", "check", "-"]
+    done = subprocess.run(command, input=text_of("letter"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("letter: ok")
+
+
+def test_help_is_quick_and_light():
+    code = "import sys; sys.argv = ['pdrm', '--help']\nfrom pdrm.cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
+    heavy = "print([m for m in ('numba', 'jax', 'matplotlib', 'lark', 'numpy', 'pygraphviz') if m in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code + heavy], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    for command in ("check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"])
+def test_every_command_has_help_with_an_example(command, pdrm):
+    outcome = pdrm(command, "--help")
+    assert outcome.code == 0
+    assert f"Example: pdrm {command}" in " ".join(outcome.out.split())
+
+
+def test_reproduce_writes_a_page_with_every_machine(pdrm, tmp_path):
+    outcome = pdrm("reproduce", "-o", tmp_path / "report")
+    assert outcome.code == 0
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert page.count("<svg") == len(names())
+    assert "http" not in page.replace("http://www.w3.org/", "")
+
+
+def test_version(pdrm):
+    import pdrm as package
+
+    assert pdrm("--version").out == f"pdrm {package.__version__}\n"
+    assert package.__version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()

@@ -1,0 +1,34 @@
+"""What the tests share: the `pdrm` command run in this process."""
+
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def pdrm(capsys, monkeypatch):
+    """Run `pdrm ARGUMENTS` as the shell would."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: object) -> Outcome:
+        from pdrm.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["pdrm", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        code = ended.value.code
+        return Outcome(code if isinstance(code, int) else 0, printed.out, printed.err)
+
+    return run

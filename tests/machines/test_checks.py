@@ -1,0 +1,145 @@
+"""The checks at construction against brute force on random rule sets."""
+
+import random
+from collections import deque
+
+import pytest
+
+from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.guard import Exactly
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reachability import reachable_heads
+from pdrm.machines.silent import Head
+from pdrm.machines.transition import ANY
+from tests.machines.loose import STATES, SYMBOLS, parts, rule
+
+TRIALS = 3_000
+LONG = 3_000  # silent moves; a machine this small ends sooner or never
+
+
+def clash_by_hand(fields) -> bool:
+    """Whether some state, label and top has two rules, after `z` has given way to a named top."""
+    labels = list(Alphabet(fields["events"], fields["exclusive"]).labels())
+    for state in STATES:
+        own = [rule for rule in fields["transitions"] if rule.source == state]
+        for top in (*SYMBOLS, None):
+            there = [rule for rule in own if rule.looks_at(top)]
+            silent = [rule for rule in there if rule.silent]
+            for label in labels:
+                reading = [rule for rule in there if rule.guard.holds(label)]
+                named_silent = [rule for rule in silent if rule.top != ANY]
+                free = [rule for rule in reading if rule.top != ANY] or reading
+                if len(named_silent) > 1 or len(silent) - len(named_silent) > 1 or len(free) > 1:
+                    return True
+                if any(rule.top == "eps" for rule in silent + free) and len(silent + reading) > 1:
+                    return True
+                if silent and any(rule.top != ANY or not named_silent for rule in reading):
+                    return True
+    return False
+
+
+def test_determinism_equals_brute_force():
+    chance, clashes = random.Random(1), 0
+    for _ in range(TRIALS):
+        fields = parts(chance, [rule(chance, 0.15) for _ in range(chance.randrange(2, 7))])
+        try:
+            PushdownRewardMachine(**fields)
+            clash = False
+        except EndlessSilentMoves:
+            clash = False
+        except PdrmError as error:
+            clash = any(isinstance(one, Nondeterministic) for one in error.errors)
+        assert clash == clash_by_hand(fields), fields
+        clashes += clash
+    assert TRIALS / 5 < clashes < TRIALS * 4 / 5
+
+
+def silent_moves_end(machine_rules, head) -> bool:
+    """Follow the silent moves from a head for a long time."""
+    state, stack = head.state, [] if head.top is None else [head.top]
+    for _ in range(LONG):
+        top = stack[-1] if stack else None
+        found = [rule for rule in machine_rules if rule.source == state and rule.silent and rule.looks_at(top)]
+        if not found:
+            return True
+        chosen = next((rule for rule in found if rule.top != ANY), found[0])
+        stack[-1:] = reversed(chosen.pushed(top))
+        state = chosen.target
+    return False
+
+
+def test_endless_silent_moves_equal_brute_force():
+    chance, endless, tried = random.Random(2), 0, 0
+    while tried < TRIALS:
+        fields = parts(chance, [rule(chance, 0.9) for _ in range(chance.randrange(2, 8))])
+        try:
+            PushdownRewardMachine(**fields)
+            ends = True
+        except EndlessSilentMoves:
+            ends = False
+        except PdrmError:
+            continue
+        tried += 1
+        heads = [Head(state, top) for state in STATES for top in (*SYMBOLS, None)]
+        assert ends == all(silent_moves_end(fields["transitions"], head) for head in heads), fields
+        endless += not ends
+    assert TRIALS / 5 < endless < TRIALS * 4 / 5
+
+
+def heads_by_search(machine, tallest: int, most: int) -> set[Head]:
+    """Heads of the configurations met by following moves from the start, with a bound on the height."""
+    first = Configuration(machine.start, (machine.stack[0],))
+    seen, todo = {first}, deque([first])
+    labels = list(machine.alphabet.labels())
+    while todo and len(seen) < most:
+        here = todo.popleft()
+        if here.state in machine.final:
+            continue
+        silent = machine.rule(here.state, None, here.top)
+        for label in [None] if silent else labels:
+            found = machine.rule(here.state, label, here.top)
+            if found is not None:
+                after = Configuration(found.target, found.pushed(here.top) + here.stack[1:])
+            elif machine.otherwise.target is not None:
+                after = Configuration(machine.otherwise.target, here.stack)
+            else:
+                continue
+            if len(after.stack) <= tallest and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return {Head(here.state, here.top) for here in seen}
+
+
+def test_reachable_heads_equal_search():
+    chance, tried = random.Random(3), 0
+    while tried < 600:
+        try:
+            machine = PushdownRewardMachine(**parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))]))
+        except PdrmError:
+            continue
+        tried += 1
+        assert reachable_heads(machine) == heads_by_search(machine, 7, 4_000), machine
+
+
+def test_uncovered_labels_equal_brute_force():
+    chance = random.Random(4)
+    for _ in range(TRIALS):
+        fields = parts(chance, [rule(chance, 0) for _ in range(chance.randrange(4))])
+        alphabet = Alphabet(fields["events"], fields["exclusive"])
+        guards = [rule.guard for rule in fields["transitions"]]
+        left = alphabet.uncovered(guards)
+        for label in alphabet.labels():
+            inside = alphabet.cubes(Exactly(label))[0]
+            covered = any(guard.holds(label) for guard in guards)
+            assert [alphabet.meet(cube, inside) for cube in left].count(None) == len(left) - (not covered)
+
+
+def test_a_formula_with_too_many_cases_is_refused():
+    from pdrm.machines.text.files import parse
+
+    events = " ".join(f"e{i}" for i in range(40))
+    formula = " & ".join(f"(e{2 * i} | e{2 * i + 1})" for i in range(20))
+    with pytest.raises(PdrmError, match="E0304"):
+        parse(f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0")

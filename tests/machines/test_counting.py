@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import pytest
+
+from pdrm.errors import (
+    BadNumber,
+    EndlessSilentMoves,
+    MachineFinished,
+    Nondeterministic,
+    UndefinedMove,
+    UnknownConfiguration,
+)
+from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
+from pdrm.machines.transition import Otherwise
+
+A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
+STAY = Otherwise.stay(0)
+
+
+def rule(move, guard, tests, changes, reward=0):
+    return CountingTransition(*move.split(" -> "), guard, tuple(tests), tuple(changes), reward)
+
+
+def machine(rules, counters=1, otherwise=STAY, final=("done",), **more):
+    return CountingRewardAutomaton("test", ("A", "B", "C"), counters, "u0", final, otherwise, tuple(rules), **more)
+
+
+def test_a_rule_as_text():
+    assert str(rule("u0 -> u1", Event("B"), "1", [0])) == "u0 -> u1 : B, [1] / [0], 0"
+    assert str(rule("u0 -> u1", SILENT, "0-1", [1, 0, -2], 0.5)) == "u0 -> u1 : eps, [0, -, 1] / [+1, 0, -2], 0.5"
+
+
+def test_counters_are_floored_at_zero():
+    up, down = rule("u0 -> u0", Exactly(A), "-", [2]), rule("u0 -> u0", Exactly(B), "-", [-3], 1)
+    run = machine([up, down]).run([A, A, B, B, B])
+    assert [step.after.counters for step in run.steps] == [(0,), (2,), (4,), (1,), (0,), (0,)]
+    assert run.reward == 3
+
+
+def test_several_counters_are_tested_and_changed_on_their_own():
+    rules = [
+        rule("u0 -> u0", Exactly(A), "--", [1, 0]),
+        rule("u0 -> u0", Exactly(B), "1-", [-1, 2], 1),
+        rule("u0 -> done", Exactly(C), "01", [0, -1], 5),
+    ]
+    run = machine(rules, counters=2).run([B, C, A, A, C, B, B, C])
+    assert [step.after.counters for step in run.steps[-4:]] == [(2, 0), (1, 2), (0, 4), (0, 3)]
+    assert (run.accepted, run.reward) == (True, 7)
+
+
+def test_otherwise_keeps_the_counters():
+    up = rule("u0 -> u0", Exactly(A), "0", [2])
+    gone = machine([up], otherwise=Otherwise.go("done", 9)).run([A, A])
+    assert (str(gone.after), gone.reward) == ("done, [2]", 9)
+    with pytest.raises(UndefinedMove, match=r"no rule for label \{A\} at u0, \[2\]"):
+        machine([up], otherwise=Otherwise.error()).run([A, A])
+
+
+def test_silent_moves_run_before_the_first_label_and_after_each():
+    rules = [
+        rule("u0 -> u1", SILENT, "-", [3], 0.5),
+        rule("u1 -> u2", Exactly(A), "-", [0], 1),
+        rule("u2 -> u2", SILENT, "1", [-1], 0.25),
+        rule("u2 -> done", SILENT, "0", [0], 10),
+    ]
+    run = machine(rules).run([A])
+    assert [(step.label, step.reward, step.moves) for step in run.steps] == [(None, 0.5, 1), (A, 11.75, 5)]
+    assert run.steps[1].rule == rules[1]
+    assert (run.accepted, run.after) == (True, CountingConfiguration("done", (0,)))
+
+
+def test_too_many_silent_moves_are_stopped():
+    endless = machine([rule("u0 -> u1", Exactly(A), "-", [0]), rule("u1 -> u1", SILENT, "-", [1])])
+    with pytest.raises(EndlessSilentMoves) as error:
+        endless.step(CountingConfiguration("u0", (0,)), A, most_silent=1000)
+    assert error.value.message == "machine `test` made 1,000 silent moves in one step, the last to u1, [1000]"
+    assert "u1 -> u1 : eps, [-] / [+1], 0" in error.value.fix
+    long = machine([rule("u0 -> u1", Exactly(A), "-", [9]), rule("u1 -> u1", SILENT, "1", [-1])])
+    assert long.run([A], most_silent=9).steps[1].moves == 10
+    with pytest.raises(EndlessSilentMoves):
+        long.run([A], most_silent=8)
+
+
+@pytest.mark.parametrize(
+    ("tests", "pattern"), [(("1-", "-0"), "[1, 0]"), (("--", "--"), "[0, 0]"), (("01", "01"), "[0, 1]")]
+)
+def test_rules_clash_where_a_zero_pattern_fits_both(tests, pattern):
+    one, other = (
+        rule("u0 -> u0", guard, test, [0, 0]) for guard, test in zip((Event("A"), ALWAYS), tests, strict=True)
+    )
+    with pytest.raises(Nondeterministic) as error:
+        machine([one, other], counters=2)
+    assert error.value.message == (
+        f"two rules apply in state `u0` for label {{A}} and counters {pattern}: at most one rule may apply\n"
+        f"    {one}\n    {other}"
+    )
+
+
+def test_rules_do_not_clash_at_different_zero_patterns_or_labels():
+    machine([rule("u0 -> u0", Event("A"), "0-", [0, 0]), rule("u0 -> u0", ALWAYS, "1-", [0, 0])], counters=2)
+    overlapping = [rule("u0 -> u0", Event("A"), "1", [0]), rule("u0 -> u0", Event("B"), "-", [0])]
+    with pytest.raises(Nondeterministic, match=r"label \{A, B\} and counters \[1\]"):
+        machine(overlapping)
+    machine(overlapping, exclusive=(("A", "B"),))
+
+
+def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
+    silent = rule("u0 -> done", SILENT, "0", [0])
+    with pytest.raises(Nondeterministic, match=r"label \{A\} and counters \[0\]: a silent rule leaves no label"):
+        machine([silent, rule("u0 -> u0", Event("A"), "-", [1])])
+    with pytest.raises(Nondeterministic, match="both are silent"):
+        machine([silent, rule("u0 -> u0", SILENT, "-", [1])])
+    machine([silent, rule("u0 -> u0", Event("A"), "1", [1])])
+
+
+@pytest.mark.parametrize(
+    ("bad", "counters", "message"),
+    [
+        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "1 tests for 2 counters"),
+        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "2 changes for 1 counters"),
+        (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is no counter test: rule u0 -> u0 : A"),
+        (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
+    ],
+)
+def test_tests_changes_and_counters_are_checked(bad, counters, message):
+    with pytest.raises(BadNumber, match=message):
+        machine([bad], counters=counters)
+
+
+@pytest.mark.parametrize("counters", [(), (0, 0), (-1,)])
+def test_configurations_are_checked(counters):
+    here = machine([rule("u0 -> done", Event("A"), "-", [1])])
+    with pytest.raises(UnknownConfiguration, match="are no counters of `test`"):
+        here.step(CountingConfiguration("u0", counters), A)
+    with pytest.raises(MachineFinished):
+        here.step(CountingConfiguration("done", (0,)), A)
+
+
+def test_findings_follow_zero_patterns():
+    rules = [
+        rule("u0 -> u1", Event("A"), "0", [1]),
+        rule("u0 -> done", Event("B"), "1", [1]),
+        rule("u1 -> u1", Event("A"), "1", [-1]),
+        rule("u1 -> u1", SILENT, "0", [1]),
+    ]
+    assert [(one.code, one.message) for one in machine(rules).findings()] == [
+        ("W0601", "final state `done` cannot be reached by any word"),
+        ("W0602", "in state `u0` with counters [0], no rule reads !A: `otherwise stay 0`"),
+        ("W0602", "in state `u1` with counters [1], no rule reads !A: `otherwise stay 0`"),
+        ("W0603", "its counter tests never hold in that state: u0 -> done : B, [1] / [+1], 0"),
+        ("W0604", "event `C` is declared but no rule mentions it"),
+    ]
+
+
+def test_findings_of_many_counters_are_given_up():
+    counters = 16
+    chain = [
+        rule(f"u{i} -> u{i + 1}", guard, "-" * counters, [change * int(i == j) for j in range(counters)])
+        for i in range(counters)
+        for guard, change in ((Event("A"), 1), (Exactly(NOTHING), 0))
+    ]
+    many = machine([*chain, rule(f"u{counters} -> done", ALWAYS, "-" * counters, [0] * counters)], counters=counters)
+    assert [one.code for one in many.findings()] == ["W0602"]

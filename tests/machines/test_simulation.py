@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+from proofs import translation
+
+from pdrm.errors import UnknownConfiguration
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.counting import CountingConfiguration
+from pdrm.machines.guard import SILENT, Event, Exactly
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.simulation import encode, pushdown_to_counting, stack_of
+from pdrm.machines.stack_number import counting_configuration, decode, pushdown_configuration
+from pdrm.machines.transition import Otherwise, Transition
+
+A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
+STAY = Otherwise.stay(-0.5)
+
+
+def machine(*rules, otherwise=STAY, stack=("#", "A"), final=("done",), **more):
+    return PushdownRewardMachine("test", ("A", "B", "C"), stack, "u0", final, otherwise, rules, **more)
+
+
+def rule(move, guard, top, push, reward=0):
+    return Transition(*move.split(" -> "), guard, top, tuple(push.split()), reward)
+
+
+def letter():
+    """The LetterEnv machine of the appendix, with the precedence of `#` over `z`."""
+    return machine(
+        rule("u0 -> u0", Exactly(A), "z", "A z", -0.01),
+        rule("u0 -> u1", Exactly(B), "z", "z", -0.01),
+        rule("u1 -> u1", Exactly(C), "z", "", -0.01),
+        rule("u1 -> done", Exactly(C), "#", "#", 1),
+    )
+
+
+def test_numbers_and_stacks():
+    here = letter()
+    assert [encode(here, stack) for stack in ((), ("#",), ("A",), ("#", "#"), ("A", "#"), ("#", "A"))] == [
+        0,
+        1,
+        2,
+        4,
+        5,
+        7,
+    ]
+    assert [decode(here, encode(here, stack)) for stack in ((), ("A", "A", "#"))] == [(), ("A", "A", "#")]
+
+
+def test_the_letter_machine_on_two_counters():
+    counting = pushdown_to_counting(letter())
+    run = counting.run([A, A, B, C, C, C])
+    assert run.accepted
+    assert [stack_of(letter(), step.after) for step in run.steps] == [
+        ("#",),
+        ("A", "#"),
+        ("A", "A", "#"),
+        ("A", "A", "#"),
+        ("A", "#"),
+        ("#",),
+        ("#",),
+    ]
+    # reading, then per push: down, digit, back, head; per pop: down, back, head. The reading move alone pays.
+    assert [step.moves for step in run.steps] == [0, 3, 3 + 1 + 3, 1, 1 + 5 + 1 + 1 + 1, 1 + 1 + 1 + 1, 1]
+    assert [step.reward for step in run.steps] == [step.reward for step in letter().run([A, A, B, C, C, C]).steps]
+
+
+def test_the_moves_of_a_push_and_a_pop():
+    counting = pushdown_to_counting(letter())
+    assert [str(one) for one in counting.transitions if one.source in ("u0@A*A", "u0@A^", "u1%0", "u1%1", "u1%2")] == [
+        "u1%0 -> u1%1 : eps, [1, -] / [-1, 0], 0",
+        "u1%0 -> u1@^ : eps, [0, -] / [0, 0], 0",
+        "u1%1 -> u1%2 : eps, [1, -] / [-1, 0], 0",
+        "u1%1 -> u1@#^ : eps, [0, -] / [0, 0], 0",
+        "u1%2 -> u1%0 : eps, [1, -] / [-1, +1], 0",
+        "u1%2 -> u1@A^ : eps, [0, -] / [0, 0], 0",
+        "u0@A*A -> u0@A*A : eps, [1, -] / [-1, +3], 0",
+        "u0@A*A -> u0@A^ : eps, [0, -] / [+2, 0], 0",
+        "u0@A^ -> u0@A^ : eps, [-, 1] / [+1, -1], 0",
+        "u0@A^ -> u0@A : eps, [-, 0] / [0, 0], 0",
+    ]
+
+
+def test_rules_that_name_the_top_keep_their_precedence():
+    rules = [str(one) for one in pushdown_to_counting(letter()).transitions if one.source == "u1@#"]
+    assert rules == ["u1@# -> done@# : {C}, [-, -] / [0, 0], 1"]
+    wide = machine(rule("u0 -> u0", Event("A"), "z", "A z"), rule("u0 -> done", Exactly(A), "#", "#", 1))
+    rules = [str(one) for one in pushdown_to_counting(wide).transitions if one.source == "u0@#"]
+    assert rules == [
+        "u0@# -> u0@A*# : A & !(A & !B & !C), [-, -] / [0, 0], 0",
+        "u0@# -> done@# : {A}, [-, -] / [0, 0], 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "otherwise"),
+    [([A, A], Otherwise.go("u1", 2)), ([B, B, A], Otherwise.go("done", 2)), ([C, C, C], Otherwise.stay(3))],
+)
+def test_empty_stacks_long_pushes_silent_moves_and_otherwise(word, otherwise):
+    here = machine(
+        rule("u0 -> u1", Exactly(A), "#", ""),
+        rule("u1 -> u2", Exactly(A), "eps", "A # A", 1),
+        rule("u2 -> u3", SILENT, "z", "A # z z", 0.5),
+        rule("u3 -> u3", SILENT, "A", "", 0.25),
+        rule("u0 -> u0", Exactly(B), "z", "A A z"),
+        otherwise=otherwise,
+        states=("u0", "u1", "u2", "u3"),
+    )
+    one, other = here.run(word), pushdown_to_counting(here).run(word)
+    assert [step.after for step in one.steps] == [pushdown_configuration(here, step.after) for step in other.steps]
+    assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
+    assert one.accepted == other.accepted
+
+
+def test_configurations_there_and_back():
+    for stack in ((), ("#",), ("A", "#", "A")):
+        there = counting_configuration(letter(), Configuration("u1", stack))
+        assert pushdown_configuration(letter(), there) == Configuration("u1", stack)
+    with pytest.raises(UnknownConfiguration, match="`u1%0` stands for no state and top of `test`"):
+        stack_of(letter(), CountingConfiguration("u1%0", (0, 0)))
+
+
+def test_random_machines_and_their_simulations_pay_the_same(monkeypatch):
+    monkeypatch.setattr(translation, "MACHINES", 50)
+    assert translation.SIMULATION.check(0) > 450

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import pytest
+from proofs import peers_counting, translation
+
+from pdrm.errors import CannotTranslate
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guard import SILENT, And, Event, Exactly, Not
+from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.transition import Otherwise
+from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+
+EVENTS = ("A", "B", "C")
+A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
+ERROR = Otherwise.error()
+
+
+def rule(move, guard, test, change, reward=0):
+    return CountingTransition(*move.split(" -> "), guard, (test,), (change,), reward)
+
+
+def automaton(*rules, otherwise=ERROR, final=("u2", "u3"), **more):
+    return CountingRewardAutomaton("letter", EVENTS, 1, "u0", final, otherwise, rules, (EVENTS,), **more)
+
+
+def appendix_a():
+    """The automaton printed in Appendix A: τ reads nothing."""
+    neither = And((Not(Event("A")), Not(Event("B"))))
+    return automaton(
+        rule("u0 -> u1", Event("B"), "1", 0),
+        rule("u0 -> u0", Event("A"), "1", 1),
+        rule("u0 -> u0", Event("A"), "0", 1),
+        rule("u0 -> u2", neither, "0", 1),
+        rule("u0 -> u2", neither, "1", 0),
+        rule("u1 -> u3", Event("B"), "1", 0),
+        rule("u1 -> u3", SILENT, "0", 0, 1),
+        rule("u1 -> u1", Event("C"), "1", -1),
+    )
+
+
+def test_appendix_a_translated():
+    machine = counting_to_pushdown(appendix_a())
+    assert [str(rule) for rule in machine.transitions] == [
+        "u0 -> u1 : B, □ / □, 0",
+        "u0 -> u0 : A, □ / □ □, 0",
+        "u0 -> u0 : A, # / □ #, 0",
+        "u0 -> u2 : !A & !B, # / □ #, 0",
+        "u0 -> u2 : !A & !B, □ / □, 0",
+        "u1 -> u3 : B, □ / □, 0",
+        "u1 -> u3 : eps, # / #, 1",
+        "u1 -> u1.8.□.1 : C, □ / □, 0",
+        "u1.8.□.1 -> u1 : eps, □ / eps, 0",
+        "u1.8.□.1 -> u1 : eps, # / #, 0",
+    ]
+    assert machine.states == ("u0", "u1", "u1.8.□.1")
+    assert (machine.stack, machine.start, machine.final) == (("#", "□"), "u0", ("u2", "u3"))
+    assert (machine.otherwise, machine.exclusive, machine.events) == (Otherwise.error(), (EVENTS,), EVENTS)
+
+
+@pytest.mark.parametrize(("word", "reward"), [([A, A, B, C, C], 1), ([A, B, C], 1), ([A, B, B], 0), ([A, C], 0)])
+def test_appendix_a_pays_the_same(word, reward):
+    for machine in (appendix_a(), counting_to_pushdown(appendix_a())):
+        run = machine.run(word)
+        assert (run.accepted, run.reward) == (True, reward)
+
+
+def test_counting_down_goes_through_helpers_that_pay_at_last():
+    machine = counting_to_pushdown(automaton(rule("u0 -> done", Event("A"), "-", -2, 7), final=("done",)))
+    assert [str(rule) for rule in machine.transitions] == [
+        "u0 -> u0.1.#.1 : A, # / #, 0",
+        "u0.1.#.1 -> u0.1.#.2 : eps, □ / eps, 0",
+        "u0.1.#.1 -> u0.1.#.2 : eps, # / #, 0",
+        "u0.1.#.2 -> done : eps, □ / eps, 7",
+        "u0.1.#.2 -> done : eps, # / #, 7",
+        "u0 -> u0.1.□.1 : A, □ / □, 0",
+        "u0.1.□.1 -> u0.1.□.2 : eps, □ / eps, 0",
+        "u0.1.□.1 -> u0.1.□.2 : eps, # / #, 0",
+        "u0.1.□.2 -> done : eps, □ / eps, 7",
+        "u0.1.□.2 -> done : eps, # / #, 7",
+    ]
+    run = machine.run([A])
+    assert [move.reward for move in run.steps[1].moves] == [0, 0, 7]
+    assert (run.accepted, str(run.after)) == (True, "done, #")
+
+
+def test_a_decrement_beyond_zero_stops_at_the_bottom():
+    rules = rule("u0 -> u0", Event("A"), "-", 2), rule("u0 -> u0", Event("B"), "-", -3, 1)
+    run = counting_to_pushdown(automaton(*rules, final=())).run([A, A, B, B, B])
+    assert [step.after.stack.count("□") for step in run.steps] == [0, 2, 4, 1, 0, 0]
+    assert run.reward == 3
+
+
+def test_helper_names_never_clash_and_are_never_too_long():
+    taken = rule("u0.1.#.1 -> u0", Event("A"), "0", 0)
+    clashing = counting_to_pushdown(automaton(rule("u0 -> u0", Event("A"), "0", -1), taken, final=()))
+    assert clashing.states == ("u0", "u0.1.#.1", "u0.1.#.1~1")
+    long = "u" * 100
+    rules = rule(f"u0 -> {long}", Event("A"), "0", 0), rule(f"{long} -> u0", Event("A"), "-", -2)
+    assert len(counting_to_pushdown(automaton(*rules, final=())).states) == 6
+
+
+def test_states_without_rules_and_otherwise_are_kept():
+    go = Otherwise.go("dead", -1)
+    machine = counting_to_pushdown(
+        automaton(rule("u0 -> u0", Event("A"), "-", 1), otherwise=go, final=(), states=("u0", "dead"))
+    )
+    run = machine.run([A, B, A])
+    assert (str(run.after), run.reward, machine.states) == ("dead, □ #", -2, ("u0", "dead"))
+
+
+def test_what_has_no_translation():
+    two = CountingRewardAutomaton("two", (), 2, "u0", (), Otherwise.stay(0), ())
+    with pytest.raises(CannotTranslate, match="`two` has 2 counters: two can do what no stack can"):
+        counting_to_pushdown(two)
+    with pytest.raises(
+        CannotTranslate, match=r"silent moves of `letter` need not end.*:\n    u0 -> u0 : eps, □ / □ □, 0"
+    ):
+        counting_to_pushdown(automaton(rule("u0 -> u0", SILENT, "-", 1)))
+    with pytest.raises(CannotTranslate, match="a change by -100000 takes that many stack symbols"):
+        counting_to_pushdown(automaton(rule("u0 -> u0", Event("A"), "-", -100_000)))
+
+
+def test_a_reward_machine_keeps_its_rules_and_looks_at_no_symbol():
+    rules = RewardTransition("u0", "u1", Exactly(A), 0.5), RewardTransition("u1", "done", Event("B"), 1)
+    plain = RewardMachine(
+        "plain", EVENTS, "u0", ("done",), Otherwise.go("dead", -1), rules, (("A", "B"),), ("u0", "u1", "dead")
+    )
+    machine = reward_machine_to_pushdown(plain)
+    assert [str(rule) for rule in machine.transitions] == [
+        "u0 -> u1 : {A}, eps / eps, 0.5",
+        "u1 -> done : B, eps / eps, 1",
+    ]
+    assert (machine.stack, machine.states, machine.exclusive) == (("#",), ("u0", "u1", "dead"), (("A", "B"),))
+    for word in ([], [A], [A, B], [A, B | C, A], [NOTHING, A], [A, C]):
+        one, other = plain.run(word), machine.run(word)
+        assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
+        assert (one.after.state, one.accepted) == (other.after.state, other.accepted)
+        assert other.after.stack == ("#",)
+
+
+def test_random_automata_and_their_translations_pay_the_same(monkeypatch):
+    monkeypatch.setattr(translation, "MACHINES", 50)
+    assert translation.PROOF.check(0) == 10_000
+
+
+def test_the_peers_letter_world_pays_the_same(monkeypatch):
+    monkeypatch.setattr(peers_counting, "WORDS", 5_000)
+    assert peers_counting.PROOF.check(0) == 5_000

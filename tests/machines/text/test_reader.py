@@ -1,0 +1,111 @@
+"""The .pdrm language: what it means, and that it can be written and read again."""
+
+import pytest
+
+from pdrm.errors import PdrmError
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.text.files import load, parse, save
+from pdrm.machines.text.words import parse_word, word_text
+from pdrm.machines.transition import Transition
+
+HEAD = "events a b t\nstack # A\nstart u\nfinal f\notherwise stay 0\n"
+
+
+def rules(text: str) -> tuple[Transition, ...]:
+    machine = parse(HEAD + text)
+    assert isinstance(machine, PushdownRewardMachine)
+    return machine.transitions
+
+
+@pytest.mark.parametrize(
+    ("text", "guard"),
+    [
+        ("{}", Exactly(frozenset())),
+        ("{a,t}", Exactly(frozenset("at"))),
+        ("eps", SILENT),
+        ("true", ALWAYS),
+        ("a", Event("a")),
+        ("!a", Not(Event("a"))),
+        ("a & !t", And((Event("a"), Not(Event("t"))))),
+        ("a&b|t", Or((And((Event("a"), Event("b"))), Event("t")))),
+        ("a & (b | t)", And((Event("a"), Or((Event("b"), Event("t")))))),
+        ("!(a | b)", Not(Or((Event("a"), Event("b"))))),
+        ("((a))", Event("a")),
+    ],
+)
+def test_guards_mean_what_they_say(text, guard):
+    (rule,) = rules(f"u -> f : {text}, # / eps, 1")
+    assert rule.guard == guard
+
+
+def test_a_rule_has_its_parts():
+    (rule,) = rules("u->f:{a},z/A A z,-1.5e-3 // all of it")
+    assert rule == Transition("u", "f", Exactly(frozenset("a")), "z", ("A", "A", "z"), -0.0015)
+    assert str(rule.where) == "<text>:6:1"
+
+
+def test_loops_and_maps_are_unrolled():
+    unrolled = rules(
+        "map other a:b b:a\n"
+        "for x in a b:\n"
+        "    u -> v : {x}, # / A #, 0\n"
+        "    for y in a b where y != x and y != t:\n"
+        "        v -> u : {y, other(y)}, x / eps, 1\n".replace(", x /", ", A /").replace(
+            "{y, other(y)}", "{other(x), t}"
+        )
+    )
+    assert [str(rule.guard) for rule in unrolled] == ["{a}", "{b, t}", "{b}", "{a, t}"]
+
+
+def test_the_header_decides_the_kind():
+    head = "events a\nstart u\notherwise error\n"
+    assert isinstance(parse(head + "u -> u : a, 1"), RewardMachine)
+    assert isinstance(parse("stack #\n" + head + "u -> u : a, # / #, 1"), PushdownRewardMachine)
+    assert isinstance(parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton)
+
+
+def test_a_dead_end_can_be_declared():
+    text = HEAD.replace("start u", "states u dead\nstart u") + "u -> dead : {a}, # / #, 0"
+    assert parse(text).states == ("u", "dead")
+
+
+def test_a_file_without_a_name_is_called_after_itself(tmp_path):
+    file = tmp_path / "sorting.pdrm"
+    file.write_text(HEAD + "u -> f : a, # / #, 1")
+    assert load(file).name == "sorting"
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path):
+    file = tmp_path / "m.pdrm"
+    text = (HEAD + "u -> f : a, # / #, 1").replace("\n", "\r\n")
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert load(file) == parse(HEAD + "u -> f : a, # / #, 1", "m.pdrm")
+
+
+def test_words():
+    assert word_text(parse_word("d  d+t - u")) == "d d+t - u"
+    for wrong in ("+", "a+", "a++b"):
+        with pytest.raises(PdrmError, match="E0504"):
+            parse_word(wrong)
+
+
+def test_save_and_load_keep_the_machine(tmp_path):
+    machine = parse(HEAD + "u -> f : a, # / #, 1")
+    for name in ("m.pdrm", "m.json"):
+        save(machine, tmp_path / name)
+        assert load(tmp_path / name).transitions == machine.transitions
+
+
+def test_saving_fails_without_harm(tmp_path):
+    machine = parse(HEAD + "u -> f : a, # / #, 1")
+    with pytest.raises(PdrmError, match="E0503"):
+        save(machine, tmp_path / "m.exe")
+    (tmp_path / "folder.pdrm").mkdir()
+    with pytest.raises(PdrmError, match="E0502"):
+        save(machine, tmp_path / "folder.pdrm")
+    with pytest.raises(PdrmError, match="E0502"):
+        save(machine, tmp_path / "nowhere" / "m.pdrm")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.pdrm"]

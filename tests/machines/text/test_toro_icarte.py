@@ -1,0 +1,47 @@
+"""Reward machines as Toro Icarte et al. write them."""
+
+import itertools
+
+from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.text.files import parse
+
+OFFICE = """0 # initial state
+[3] # terminal state
+(0,0,'!f&!g',ConstantRewardFunction(0))
+(0,1,'f&!g',ConstantRewardFunction(0.5))
+(1,1,'!g',ConstantRewardFunction(-1))
+(1,3,'g',ConstantRewardFunction(1))
+"""
+
+
+def evaluate(formula: str, label: frozenset[str]) -> bool:
+    """A formula in disjunctive normal form, as their program evaluates it."""
+    for part in formula.split("|"):
+        literals = [literal.strip() for literal in part.split("&")]
+        if all((literal.lstrip("!") in label) != literal.startswith("!") for literal in literals):
+            return True
+    return False
+
+
+def test_it_pays_as_their_program_does():
+    machine = parse(OFFICE, "office.txt")
+    assert isinstance(machine, RewardMachine)
+    rules = [(0, 0, "!f&!g", 0), (0, 1, "f&!g", 0.5), (1, 1, "!g", -1), (1, 3, "g", 1)]
+    labels = [frozenset(), frozenset("f"), frozenset("g"), frozenset("fg")]
+    for word in itertools.product(labels, repeat=4):
+        state, paid = 0, 0.0
+        for label in word:
+            found = [(v, r) for u, v, formula, r in rules if u == state and evaluate(formula, label)]
+            state, reward = found[0] if found else (-1, 0)
+            paid += reward
+            if state in (-1, 3):
+                break
+        run = machine.run(word)
+        assert run.reward == paid
+        assert run.after.state == {-1: "undefined", 0: "u0", 1: "u1", 3: "u3"}[state]
+
+
+def test_no_final_states_and_double_quotes():
+    machine = parse('0\n[]\n(0,1,"True",ConstantRewardFunction(1))\n(1,0,"c|d",ConstantRewardFunction(2))')
+    assert machine.final == ("undefined",)
+    assert machine.run([frozenset(), frozenset("c")]).reward == 3
