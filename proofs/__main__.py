@@ -37,14 +37,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     asked = _arguments()
     console = Console(highlight=False, soft_wrap=True)
-    source = source_hash()
-    _single_threaded(source)
     proofs = {name: proof_of(name) for name in asked.names if _present(name, console)}
-    records = {name: Record(source) if asked.fresh else load(name, source) for name in proofs}
+    sources = {name: source_hash(proof.about) for name, proof in proofs.items()}
+    _single_threaded(source_hash(tuple(sorted({folder for proof in proofs.values() for folder in proof.about}))))
+    records = {name: Record(sources[name]) if asked.fresh else load(name, sources[name]) for name in proofs}
     earlier = sum(record.cases for record in records.values())
-    console.print(
-        f"source {source}: {earlier:,} cases done before count (those of another source do not)", markup=False
-    )
+    console.print(f"{earlier:,} cases done before count (those of another state of the source do not)", markup=False)
     deadline = time.monotonic() + asked.budget
     interrupted = False
     try:

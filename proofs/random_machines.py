@@ -55,7 +55,7 @@ def described(machine: PushdownRewardMachine) -> str:
 
 
 def fitting(rules: Iterable[Transition], alphabet: Alphabet, stack: Sequence[str]) -> list[Transition]:
-    """The rules, in order, without those that clash with an earlier one: SPEC's determinism, case by case."""
+    """The rules, in order, without those that clash with an earlier one: determinism as defined, case by case."""
     labels = list(alphabet.labels())
     tops = (None, *stack)
     taken: dict[tuple[str, int | None, str | None], str] = {}

@@ -1,6 +1,7 @@
 """What a proof has shown so far: kept in one small file, replaced in one go after every check, so that stopping loses nothing.
 
-A record counts only for the source it was made with: a changed file under src/ or proofs/ starts it afresh.
+A record counts only for the source it was made with: a changed file of what the proof is about, or of proofs/, starts it
+afresh.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ class Record:
             self.wrong[str(seed)] = message
 
 
-def source_hash(root: Path = ROOT) -> str:
-    """A hash of every file under src/ and proofs/ that a result depends on."""
+def source_hash(about: tuple[str, ...], root: Path = ROOT) -> str:
+    """A hash of every file that a result about these folders of the package depends on."""
     digest = hashlib.sha256()
-    files = (path for folder in ("src", "proofs") for path in (root / folder).rglob("*") if path.is_file())
-    for path in sorted(path for path in files if "__pycache__" not in path.parts and ".egg-info" not in str(path)):
+    folders = [root / "proofs", *(root / "src" / "pdrm" / folder for folder in about)]
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    for path in sorted(path for path in files if "__pycache__" not in path.parts):
         digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hypothesis import assume
 from hypothesis import strategies as st
-from proofs.random_machines import EVENTS, FINAL, REWARDS, STATES, SYMBOLS, fitting
 
 from pdrm.errors import EndlessSilentMoves
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import ANY, NONE, Otherwise, Transition
+from proofs.random_machines import EVENTS, FINAL, REWARDS, STATES, SYMBOLS, fitting
 
 
 def prefixes(names, least=1):

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proofs import acceptance, engines, features
-from proofs.random_machines import fitting
 
 from pdrm.errors import Nondeterministic, StackFull
 from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
@@ -15,6 +13,8 @@ from pdrm.machines.runs import FINISHED, FULL, OK, UNDEFINED, Runs, Words
 from pdrm.machines.stacks import EMPTY, Stacks
 from pdrm.machines.table import tabulate
 from pdrm.machines.transition import Otherwise, Transition
+from proofs import acceptance, engines, features
+from proofs.random_machines import fitting
 from tests.strategies import alphabets, machines_and_words, transitions
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()

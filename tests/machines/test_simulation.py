@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from proofs import translation
 
 from pdrm.errors import UnknownConfiguration
 from pdrm.machines.configuration import Configuration
@@ -11,6 +10,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.simulation import encode, pushdown_to_counting, stack_of
 from pdrm.machines.stack_number import counting_configuration, decode, pushdown_configuration
 from pdrm.machines.transition import Otherwise, Transition
+from proofs import translation
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
 STAY = Otherwise.stay(-0.5)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from proofs import peers_counting, translation
 
 from pdrm.errors import CannotTranslate
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
@@ -9,6 +8,7 @@ from pdrm.machines.guard import SILENT, And, Event, Exactly, Not
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transition import Otherwise
 from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+from proofs import peers_counting, translation
 
 EVENTS = ("A", "B", "C")
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()

@@ -52,7 +52,7 @@ class Layout:
 
 def rendered(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word)
     """A picture of a graph written in DOT."""
-    import pygraphviz  # noqa: PLC0415 (drawing is imported by programs that never draw)
+    import pygraphviz
 
     with _ONE_AT_A_TIME, _quiet():
         graph = pygraphviz.AGraph(string=dot)

@@ -18,6 +18,9 @@ from pdrm.machines.guard import And, Event, Exactly, Formula, Guard, Label, Not,
 MOST_CUBES = 2_000
 """Cases one guard, or the labels left over at one state, may split into."""
 
+MOST_SHOWN = 3
+"""Cubes that a message spells out."""
+
 
 class Cube(NamedTuple):
     """All labels that hold every required event and no forbidden one (bit masks over the alphabet's events)."""
@@ -142,6 +145,11 @@ class Alphabet:
         forbidden = (Not(Event(event)) for event in self.events if self._bit[event] & cube.forbidden)
         parts: tuple[Formula, ...] = (*required, *forbidden)
         return parts[0] if len(parts) == 1 else And(parts)
+
+    def described(self, cubes: list[Cube]) -> str:
+        """The labels in any of the cubes, for messages: the first few formulas, and how many more there are."""
+        shown = " | ".join(str(self.formula(cube)) for cube in cubes[:MOST_SHOWN])
+        return shown + (f" | … ({len(cubes) - MOST_SHOWN} more)" if len(cubes) > MOST_SHOWN else "")
 
 
 def _few(cubes: Iterable[Cube]) -> list[Cube]:

@@ -1,4 +1,4 @@
-"""Determinism: at most one rule for every state, label and top of stack (the condition of SPEC, not the paper's weaker one).
+"""Determinism: at most one rule for every state, label and top of stack (the paper's own condition is weaker).
 
 The one precedence is that a rule naming the top symbol beats a rule with `z`. Two silent rules, or a silent and a reading
 one, clash wherever both look at the same top, since a silent move does not wait for the label. The search for a clash is

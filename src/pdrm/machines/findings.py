@@ -48,8 +48,7 @@ def _undefined_cases(machine: PushdownRewardMachine, heads: set[Head]) -> Iterat
                 continue
             left = machine.alphabet.uncovered(rule.guard for rule in rules)
             if left:
-                labels = " | ".join(str(machine.alphabet.formula(cube)) for cube in left)
-                tops.setdefault((state, labels), []).append("(empty)" if top is None else top)
+                tops.setdefault((state, machine.alphabet.described(left)), []).append("(empty)" if top is None else top)
     for (state, labels), symbols in tops.items():
         yield Finding(
             "W0602",

@@ -17,6 +17,9 @@ Outcome = tuple[int, int, float, int]
 """The state and the node after a step, what it paid, and its status (of `pdrm.machines.runs`)."""
 
 
+# Numba's cache looks at the date of this file only: after a change to the constants or the order of fields of Table, Stacks,
+# Words or Runs, save this file too (the proofs compile afresh for every source).
+#
 # One loop with one exit, the push written out in it: split into functions that are handed the stacks inside the loop,
 # Numba counts references to every array at every move and the whole is ten times slower (measured with Numba 0.68).
 @njit(cache=True)

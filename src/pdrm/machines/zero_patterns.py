@@ -132,4 +132,4 @@ def unread(machine: CountingMachine, case: Case, rules: list[CountingRule]) -> s
     if case.state in machine.final or any(isinstance(rule.guard, Silent) for rule in rules):
         return ""
     left = machine.alphabet.uncovered(rule.guard for rule in rules)
-    return " | ".join(str(machine.alphabet.formula(cube)) for cube in left)
+    return machine.alphabet.described(left)
