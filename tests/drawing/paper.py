@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guard import SILENT, And, Event, Exactly, Guard, Not
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transition import Otherwise, Transition
 
 DIRECTIONS = "udlr"
@@ -154,6 +156,35 @@ def silent() -> PushdownRewardMachine:
     )
 
 
+def letter_counting() -> CountingRewardAutomaton:
+    """The counting automaton of Appendix A."""
+    neither = And((Not(Event("A")), Not(Event("B"))))
+    rules = (
+        CountingTransition("u0", "u1", Event("B"), ("1",), (0,), 0),
+        CountingTransition("u0", "u0", Event("A"), ("1",), (1,), 0),
+        CountingTransition("u0", "u0", Event("A"), ("0",), (1,), 0),
+        CountingTransition("u0", "u2", neither, ("0",), (1,), 0),
+        CountingTransition("u0", "u2", neither, ("1",), (0,), 0),
+        CountingTransition("u1", "u3", Event("B"), ("1",), (0,), 0),
+        CountingTransition("u1", "u3", SILENT, ("0",), (0,), 1),
+        CountingTransition("u1", "u1", Event("C"), ("1",), (-1,), 0),
+    )
+    return CountingRewardAutomaton(
+        "counting", ("A", "B", "C"), 1, "u0", ("u2", "u3"), Otherwise.stay(0), rules, (("A", "B", "C"),)
+    )
+
+
+def office() -> RewardMachine:
+    """A reward machine: coffee, then the office, the plants never."""
+    rules = (
+        RewardTransition("u0", "u1", And((Event("coffee"), Not(Event("plant")))), 0),
+        RewardTransition("u1", "done", And((Event("office"), Not(Event("plant")))), 1),
+        RewardTransition("u0", "broken", Event("plant"), -1),
+        RewardTransition("u1", "broken", Event("plant"), -1),
+    )
+    return RewardMachine("office", ("coffee", "office", "plant"), "u0", ("done", "broken"), Otherwise.stay(0), rules)
+
+
 def large(states: int = 200) -> PushdownRewardMachine:
     """A long chain with loops and jumps."""
     names = [f"s{i}" for i in range(states)]
@@ -174,4 +205,6 @@ DRAWN = {
     "deliver": deliver,
     "water": water,
     "silent": silent,
+    "counting": letter_counting,
+    "office": office,
 }

@@ -105,7 +105,7 @@ def convert(
     from pdrm.machines.text.files import save
 
     machine = _translated(_machine(file), to)
-    if output.suffix.removeprefix(".").lower() in DRAWINGS:
+    if output.suffix.lower() in DRAWINGS:
         draw_machine(machine, output)
     else:
         save(machine, output)
@@ -123,9 +123,10 @@ def fmt(
 
     Example: pdrm fmt task.pdrm
     """
-    from pdrm.machines.text.files import parse, write
+    from pdrm.machines.text.files import parse
     from pdrm.machines.text.layout import lay_out
     from pdrm.machines.text.source import decode, read_bytes
+    from pdrm.machines.text.whole_file import write
 
     before = decode(read_bytes(file), str(file))
     machine = parse(before, str(file))

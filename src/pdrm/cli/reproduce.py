@@ -21,7 +21,7 @@ def reproduce(
 
     from pdrm.errors import CannotWrite
     from pdrm.machines.catalogue import names
-    from pdrm.machines.text.files import write
+    from pdrm.machines.text.whole_file import write
     from pdrm.report.machines import machine_section
     from pdrm.report.page import page
 

@@ -28,6 +28,12 @@ LETTER_WIDTH = 6.2
 STATE_RADIUS = 20
 """Points from the middle of a state to its side."""
 
+MOST_CURVED = 120
+"""Edges above which they are drawn straight: Graphviz would take minutes to find curves between so many labels."""
+
+EFFORT = ("splines=true", "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1")
+"""Graphviz's settings for figures up to that size, and above it."""
+
 START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
@@ -41,16 +47,16 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
     lines = [
         f"digraph {quoted(figure.title)} {{",
-        "  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, splines=true, labelloc=b, labeljust=c, "
+        f"  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
         f'margin=0, pad=0.15, bgcolor=white, fontname="{FONT}", fontsize=12];',
-        f'  node [shape=circle, fixedsize=false, margin="0.04,0.04", width=0.55, height=0.55, '
+        f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
         f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
         f"  label={_caption(figure, title)};",
         f'  {quoted(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
         f"  {quoted(START)} -> {quoted(figure.start)} [minlen=1, weight=10];",
-        *(f"  {_edge(figure, edge)}" for edge in figure.edges),
+        *(f"  {_edge(edge, _room(figure, edge))}" for edge in figure.edges),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -78,22 +84,31 @@ def _state_label(state: str) -> str:
     return f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{html(state)}</I>"
 
 
-def _edge(figure: Figure, edge: Edge) -> str:
-    label = columns([plain(line) for line in edge.lines], _room(figure, edge))
+def _edge(edge: Edge, room: int) -> str:
+    label = columns([plain(line) for line in edge.lines], room)
     return f"{quoted(edge.source)} -> {quoted(edge.target)} [label=<{label}>];"
 
 
 def _room(figure: Figure, edge: Edge) -> int:
-    """Blank points to leave beside a tall label, because Graphviz lets labels of loops hang over their states' sides."""
-    if edge.loop or len(edge.lines) < TALL:
+    """Blank points to leave beside a label, because Graphviz lets the labels of loops hang over their states' sides.
+
+    Those of two neighbours must not meet each other, nor a tall label between them."""
+    if edge.loop:
         return 0
-    hanging = [other.lines for other in figure.edges if other.loop and other.source in (edge.source, edge.target)]
-    widest = max((len(plain(line)) for lines in hanging for line in lines), default=0)
-    return max(0, int(widest * LETTER_WIDTH / 2) - STATE_RADIUS)
+    loops = [figure.loops[state] for state in (edge.source, edge.target) if state in figure.loops]
+    hanging = [max(0.0, _width(loop) / 2 - STATE_RADIUS) for loop in loops]
+    if len(edge.lines) >= TALL:
+        return round(max(hanging, default=0.0))
+    return max(0, round((sum(hanging) + STATE_RADIUS - _width(edge)) / 2)) if hanging else 0
+
+
+def _width(edge: Edge) -> float:
+    """About how many points an edge's label is wide."""
+    return LETTER_WIDTH * max(len(plain(line)) for line in edge.lines)
 
 
 def columns(lines: Sequence[str], room: int = 0) -> str:
-    """Lines under each other, in several columns where there are many, with blank points to the left and right."""
+    """Lines under each other, in several columns where there are many, with blank points to both sides."""
     count = ceil(len(lines) / LONGEST_COLUMN)
     height = ceil(len(lines) / count)
     cells = "".join(f"<TD>{stacked(lines[i : i + height])}</TD>" for i in range(0, len(lines), height))

@@ -7,7 +7,7 @@ caption says what the picture cannot: the variables' values and the machine's `o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Protocol
 
@@ -27,7 +27,11 @@ class NamedMachine(Machine, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """All the rules from one state to another, in lines."""
+    """All the rules from one state to another, in lines.
+
+    >>> Edge("u0", "u0", (("ε, 1",),)).loop
+    True
+    """
 
     source: str
     target: str
@@ -59,10 +63,10 @@ class Figure:
     final: frozenset[str]
     edges: tuple[Edge, ...]
     caption: tuple[Words, ...]
+    loops: dict[str, Edge] = field(init=False, repr=False, compare=False)
 
-    def has_loop(self, state: str) -> bool:
-        """Whether an edge leads from the state back to it."""
-        return any(edge.loop and edge.source == state for edge in self.edges)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loops", {edge.source: edge for edge in self.edges if edge.loop})
 
 
 def figure_of(machine: NamedMachine) -> Figure:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import hypot
 from threading import Lock
 
 PNG_DPI = 200
@@ -22,12 +23,12 @@ _ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
 class LaidOutEdge:
     """Where an edge runs (control points of its Bézier curve) and where the middle of its label is.
 
-    >>> LaidOutEdge("u0", "u1", ((0, 0), (0, 4), (8, 4), (8, 0)), (4, 5)).middle
+    >>> LaidOutEdge(0, 1, ((0, 0), (0, 4), (8, 4), (8, 0)), (4, 5)).middle
     (4.0, 3.0)
     """
 
-    source: str
-    target: str
+    source: int
+    target: int
     curve: tuple[Point, ...]
     label: Point | None
 
@@ -41,12 +42,22 @@ class LaidOutEdge:
         x, y = ((first[i] + 3 * second[i] + 3 * third[i] + fourth[i]) / 8 for i in (0, 1))
         return x, y
 
+    def left(self, point: Point) -> float:
+        """How far a point lies to the left of the straight line between the ends."""
+        (x0, y0), (x1, y1) = self.curve[0], self.curve[-1]
+        return ((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)) / (hypot(x1 - x0, y1 - y0) or 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Middles of the nodes and courses of the edges, in points, upwards."""
+    """Middles of the nodes and courses of the edges, in points, upwards; nodes count from 0 in the order of the DOT text.
 
-    nodes: dict[str, Point]
+    >>> layout = laid_out("digraph { rankdir=LR; a -> b }")
+    >>> layout.nodes[0][1] == layout.nodes[1][1], layout.edges[0].source, layout.edges[0].target
+    (True, 0, 1)
+    """
+
+    nodes: tuple[Point, ...]
     edges: tuple[LaidOutEdge, ...]
 
 
@@ -64,12 +75,12 @@ def rendered(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word
 def laid_out(dot: str) -> Layout:
     """Positions of a graph written in DOT."""
     graph = json.loads(rendered(dot, "json0"))
-    names = {node["_gvid"]: node["name"] for node in graph["objects"]}
-    nodes = {node["name"]: _point(node["pos"]) for node in graph["objects"]}
+    # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
+    nodes = tuple(_point(node["pos"]) for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"])))
     edges = tuple(
         LaidOutEdge(
-            names[edge["tail"]],
-            names[edge["head"]],
+            edge["tail"],
+            edge["head"],
             # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
             tuple(_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))),
             _point(edge["lp"]) if "lp" in edge else None,

@@ -17,7 +17,11 @@ VARIABLE = ""
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An event or a stack symbol."""
+    """An event, a stack symbol or a state.
+
+    >>> plain((Name("#"), " / ", Name("A")))
+    '# / A'
+    """
 
     text: str
 

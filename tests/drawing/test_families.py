@@ -1,0 +1,88 @@
+"""Compressed labels say exactly what the rules say."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from pdrm.drawing.families import compressed
+from pdrm.drawing.figure import figure_of
+from pdrm.drawing.label import Line, line_of
+from pdrm.drawing.words import plain
+from tests.drawing import paper
+
+
+def single_rules(line: Line) -> list[Line]:
+    """The rules a line stands for: every guard with every top."""
+    looks = line.looks or (None,)
+    pairs = product(line.guards, looks)
+    return [Line((guard,), (look,) if look is not None else (), line.effect, line.opening) for guard, look in pairs]
+
+
+def label(machine, source, target):
+    (edge,) = [edge for edge in figure_of(machine).edges if (edge.source, edge.target) == (source, target)]
+    return [plain(line) for line in edge.lines]
+
+
+def caption(machine):
+    return [plain(line) for line in figure_of(machine).caption]
+
+
+@pytest.mark.parametrize("name", paper.DRAWN)
+def test_the_lines_stand_for_the_rules_and_no_others(name):
+    machine = paper.DRAWN[name]()
+    for source, target in {(rule.source, rule.target) for rule in machine.transitions}:
+        parallel = [rule for rule in machine.transitions if (rule.source, rule.target) == (source, target)]
+        lines = [line_of(rule, machine.events) for rule in parallel]
+        drawn = [rule for family in compressed(lines) for line in family.members() for rule in single_rules(line)]
+        assert len(drawn) == len(lines)
+        assert set(drawn) == set(lines)
+
+
+@pytest.mark.parametrize("name", ["maze", "one-treasure", "formula-maze", "multiple-treasure"])
+def test_no_edge_of_a_maze_has_more_than_four_lines(name):
+    assert max(len(edge.lines) for edge in figure_of(paper.DRAWN[name]()).edges) <= 4
+
+
+def test_the_letter_machine_is_printed_as_in_the_paper():
+    assert label(paper.letter(), "u0", "u0") == ["{A}, z / A z, −0.01", "{C}, z / z, −0.01", "{}, z / z, −0.01"]
+    assert label(paper.letter(), "u1", "u2") == ["{C}, # / #, 1"]
+    assert caption(paper.letter()) == ["otherwise: stay, −0.01"]
+
+
+def test_one_variable_stands_for_the_directions_on_every_edge():
+    machine = paper.one_treasure()
+    assert label(machine, "u0", "u0") == ["{a}, z / a z, 0"]
+    assert label(machine, "u0", "u1") == ["{a, t}, z / a z, 1"]
+    assert caption(machine) == ["for a in u d l r", "otherwise: stay, 0"]
+
+
+def test_rules_with_one_effect_are_merged_over_guards_and_tops():
+    assert label(paper.one_treasure(), "u1", "u2") == [
+        "{u} | {u, x}, u|l|r / ε, −1e5",
+        "{l} | {l, x}, u|d|l / ε, −1e5",
+        "{r} | {r, x}, u|d|r / ε, −1e5",
+        "{d} | {d, x}, d|l|r / ε, −1e5",
+    ]
+
+
+def test_a_variable_is_never_a_name_of_the_machine():
+    events = ("a", "b", "c", "α")
+    rules = tuple(paper.rule("u0", "u0", paper.exactly(event), "z / z", 0) for event in events)
+    machine = paper.PushdownRewardMachine("m", events, ("#",), "u0", ("end",), paper.Otherwise.error(), rules)
+    assert label(machine, "u0", "u0") == ["{β}, z / z, 0"]
+    assert caption(machine) == ["for β in a b c α", "otherwise: error"]
+
+
+def test_formulas_and_the_other_two_kinds():
+    assert label(paper.formula_maze(), "search", "search") == ["a ∧ ¬t, z / a z, 0"]
+    assert caption(paper.formula_maze())[-1] == "otherwise: go to lost, −1e5"
+    assert label(paper.letter_counting(), "u0", "u0") == ["⟨A, [1], [+1], 0⟩", "⟨A, [0], [+1], 0⟩"]
+    assert label(paper.letter_counting(), "u1", "u3")[1] == "⟨ε, [0], [0], 1⟩"
+    assert label(paper.office(), "u0", "broken") == ["plant, −1"]
+
+
+def test_nothing_is_printed_as_epsilon():
+    assert label(paper.silent(), "u1", "u1") == ["{é%$}, ε / □, 2"]
+    assert label(paper.silent(), "u2", "u2") == ["ε, □ / ε, 0.25"]

@@ -1,0 +1,150 @@
+"""Pictures hold every state and every label, in each format."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pygraphviz
+import pytest
+
+from pdrm.drawing import render, to_dot, to_tikz
+from pdrm.drawing.dot import figure_dot
+from pdrm.drawing.figure import figure_of
+from pdrm.drawing.latex import formula, prose
+from pdrm.drawing.layout import rendered
+from pdrm.drawing.words import plain
+from tests.drawing import paper
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parsed(picture: bytes):
+    return ET.fromstring(picture)  # noqa: S314 (our own picture)
+
+
+def groups(picture: bytes, kind: str):
+    """Title -> group of each node or edge."""
+    root = parsed(picture)
+    return {group.findtext(f"{SVG}title"): group for group in root.iter(f"{SVG}g") if group.get("class") == kind}
+
+
+def texts(group):
+    return ["".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in group.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", paper.DRAWN)
+def test_svg_shows_the_machine(name):
+    machine = paper.DRAWN[name]()
+    figure = figure_of(machine)
+    picture = render(machine, "svg")
+    nodes, edges = groups(picture, "node"), groups(picture, "edge")
+    for state in figure.states:
+        assert "".join(texts(nodes[state])) == state
+        assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (2 if state in machine.final else 1)
+    for edge in figure.edges:
+        assert texts(edges[f"{edge.source}->{edge.target}"]) == [plain(line) for line in edge.lines]
+    assert f"start arrow->{machine.start}" in edges
+    assert len(edges) == len(figure.edges) + 1
+    shown = texts(parsed(picture))
+    assert all(plain(line) in shown for line in figure.caption)
+
+
+def test_svg_has_a_size_and_a_view_box():
+    root = parsed(render(paper.letter(), "svg"))
+    width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
+    assert [float(number) for number in root.get("viewBox").split()] == pytest.approx([0, 0, width, height], abs=1)
+
+
+def test_png_is_a_picture_of_decent_resolution():
+    picture = render(paper.letter(), "png")
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", picture[16:24])
+    assert 1000 < width < 4000
+    assert 300 < height < 2000
+
+
+@pytest.mark.parametrize("name", paper.DRAWN)
+def test_dot_is_read_back_by_graphviz(name):
+    machine = paper.DRAWN[name]()
+    graph = pygraphviz.AGraph(string=to_dot(machine))
+    assert set(graph.nodes()) == {"start arrow", *machine.states, *machine.final}
+    ends = {(rule.source, rule.target) for rule in machine.transitions}
+    assert set(map(tuple, graph.edges())) == ends | {("start arrow", machine.start)}
+
+
+@pytest.mark.parametrize("name", paper.DRAWN)
+def test_tikz_has_every_state_and_label(name):
+    machine = paper.DRAWN[name]()
+    figure, source = figure_of(machine), to_tikz(machine)
+    for state in figure.states:
+        (node,) = re.findall(rf"\\node\[([^\]]*)\] \({state}\) at", source)
+        assert ("accepting" in node) == (state in machine.final)
+        assert ("initial" in node) == (state == machine.start)
+    assert all(formula(line) in source for edge in figure.edges for line in edge.lines)
+    assert source.count("loop above") == len(figure.loops)
+    bare = re.sub(r"\\[{}]", "", source)
+    assert bare.count("{") == bare.count("}")
+    assert source.startswith(r"\documentclass")
+    assert to_tikz(machine, standalone=False).splitlines()[1].startswith(r"\begin{tikzpicture}")
+
+
+def test_opposite_edges_are_two_curves_in_tikz():
+    source = to_tikz(paper.multiple_treasure())
+    there, back = (
+        re.search(rf"\\draw\[->\] \({ends[0]}\) (.*) \({ends[1]}\);", source) for ends in (("u1", "u2"), ("u2", "u1"))
+    )
+    assert there[1].startswith(".. controls")
+    assert back[1].startswith(".. controls")
+    assert there[1] != back[1]
+    assert r"\draw[->] (u0) -- (u1);" in source
+
+
+def test_every_name_the_language_allows_can_be_drawn():
+    odd = ("node", "graph", "é□", "%", "$^~_", "a;b", "`", "u.1", "@*?", "日本", "x" * 100, "1-")
+    rules = [paper.rule("start", state, paper.exactly(odd[0]), f"{state} / eps", i) for i, state in enumerate(odd)]
+    machine = paper.PushdownRewardMachine(
+        "t%$#~", odd, ("#", *odd), "start", odd, paper.Otherwise.error(), tuple(rules)
+    )
+    picture = render(machine, "svg", title=True)
+    assert {"".join(texts(node)) for node in groups(picture, "node").values()} == {"start", *odd}
+    assert len(groups(picture, "node")) == len(odd) + 2
+    assert "t%$#~" in texts(parsed(picture))
+    assert r"\textbf{t\%\$\#\textasciitilde{}}" in to_tikz(machine, title=True)
+
+
+def test_text_is_escaped_for_dot_and_latex():
+    figure = replace(figure_of(paper.letter()), title='a "title" <b> & \\N')
+    assert 'a "title" <b> & \\N' in texts(parsed(rendered(figure_dot(figure, title=True), "svg")))
+    assert (
+        prose(figure.title) == r"a \textquotedbl{}title\textquotedbl{} \textless{}b\textgreater{} \& \textbackslash{}N"
+    )
+
+
+def test_the_title_is_shown_when_asked_for():
+    assert "letter" not in texts(parsed(render(paper.letter(), "svg")))
+    assert "letter" in texts(parsed(render(paper.letter(), "svg", title=True)))
+
+
+def test_many_lines_are_set_in_columns():
+    picture = render(paper.deliver(4), "svg")
+    lines = list(groups(picture, "edge")["u0->u1"].iter(f"{SVG}text"))
+    assert len(lines) == 27
+    assert len({line.get("y") for line in lines}) == 9
+
+
+def test_a_large_machine_is_drawn():
+    assert len(groups(render(paper.large(200), "svg"), "node")) == 202
+
+
+def test_nothing_is_printed_and_graphviz_is_loaded_only_to_draw():
+    program = (
+        "import sys, pdrm.drawing; assert 'pygraphviz' not in sys.modules; "
+        "from tests.drawing.paper import letter; pdrm.drawing.render(letter(), 'png'); print('done')"
+    )
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("done\n", "")
