@@ -158,4 +158,5 @@ PROOF = Proof(
     "a damaged .pdrm, JSON or reward-machine file gives a machine or errors with line and column: no traceback, no hang",
     1_000_000,
     check,
+    about=("errors", "machines"),
 )

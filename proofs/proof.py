@@ -15,5 +15,5 @@ class Proof:
     claim: str
     target: int
     check: Callable[[int], int]
-    about: tuple[str, ...] = ("errors", "machines")
+    about: tuple[str, ...] = ("machines",)
     """The folders of the package it depends on: a change elsewhere leaves its record standing."""

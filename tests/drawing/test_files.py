@@ -53,7 +53,7 @@ def test_a_failed_write_leaves_the_old_picture_and_nothing_else(tmp_path, monkey
     target = tmp_path / "machine.dot"
     target.write_text("old")
 
-    def full(handle: int, mode: str) -> None:
+    def full(handle: int, _mode: str) -> None:
         os.write(handle, b"half a")
         os.close(handle)
         raise OSError(28, "No space left on device")
