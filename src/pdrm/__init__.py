@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pdrm.machines.text.writer import to_text
     from pdrm.machines.transition import Otherwise, Transition
     from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+    from pdrm.product.gym_env import wrap
+    from pdrm.product.vector_env import wrap_vector
+    from pdrm.product.view import FullStack, TopK
 
 __version__ = "0.1.0"
 
@@ -51,6 +54,11 @@ _HOMES = {
     "counting_to_pushdown": "pdrm.machines.translation",
     "reward_machine_to_pushdown": "pdrm.machines.translation",
     "pushdown_to_counting": "pdrm.machines.simulation",
+    # What it solves: the product with an environment (Definition 2)
+    "wrap": "pdrm.product.gym_env",
+    "wrap_vector": "pdrm.product.vector_env",
+    "TopK": "pdrm.product.view",
+    "FullStack": "pdrm.product.view",
     # Looking at machines
     "draw": "pdrm.drawing",
     "draw_run": "pdrm.drawing",
@@ -77,6 +85,10 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "counting_to_pushdown",
     "reward_machine_to_pushdown",
     "pushdown_to_counting",
+    "wrap",
+    "wrap_vector",
+    "TopK",
+    "FullStack",
     "draw",
     "draw_run",
     "PdrmError",

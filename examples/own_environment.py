@@ -1,0 +1,84 @@
+"""Your own Gymnasium environment with a task that needs a stack: close the doors in the reverse of the order you met them."""
+
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+
+import pdrm
+
+DOORS = 3
+COLOURS = ("red", "blue")
+
+
+class Hallway(gymnasium.Env[Any, Any]):
+    """Walk past doors of random colours, then press buttons. It knows nothing of machines, and pays nothing itself."""
+
+    observation_space = spaces.Discrete(2 * DOORS + 1)  # the number of steps taken: colours are not observed
+    action_space = spaces.Discrete(len(COLOURS))  # which button to press; while walking, no matter which
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed, options=options)
+        self.doors = self.np_random.choice(COLOURS, size=DOORS)
+        self.time = 0
+        return self.time, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        walking = self.time < DOORS
+        info = {"seen": self.doors[self.time]} if walking else {"pressed": COLOURS[action]}
+        self.time += 1
+        return self.time, 0.0, False, self.time == 2 * DOORS, info
+
+
+def events(_observation: int, _action: int, _next_observation: int, info: dict[str, Any]) -> set[str]:
+    """The labelling function: what happened in this step, in the machine's words."""
+    return {"seen", info["seen"]} if "seen" in info else {"pressed", info["pressed"]}
+
+
+TASK = pdrm.parse("""
+name      doors
+events    seen pressed red blue
+exclusive seen pressed
+exclusive red blue
+stack     # red blue
+start     walk
+final     closed wrong
+otherwise stay 0
+
+for c in red blue:
+    walk -> walk : seen & c,    z / c z, 0
+    walk -> back : pressed & c, c / eps, 1
+    back -> back : pressed & c, c / eps, 1
+    for d in red blue where d != c:
+        walk -> wrong : pressed & d, c / c, -1
+        back -> wrong : pressed & d, c / c, -1
+back -> closed : eps, # / #, 1
+""")
+
+
+ALPHA, GAMMA, EPSILON, STEPS = 0.1, 0.95, 0.2, 20_000
+
+
+def q_learning(env: gymnasium.Env[Any, Any], seed: int = 0) -> float:
+    """Plain Q-learning: returns the mean return of the last thousand episodes."""
+    table = [[0.0] * int(env.action_space.n) for _ in range(int(env.observation_space.n))]
+    here, _ = env.reset(seed=seed)
+    returns = [0.0]
+    for _ in range(STEPS):
+        explores = env.np_random.random() < EPSILON and len(returns) < STEPS // 20
+        action = int(env.np_random.integers(2)) if explores else table[here].index(max(table[here]))
+        there, reward, terminated, truncated, _ = env.step(action)
+        future = 0.0 if terminated else max(table[there])
+        table[here][action] += ALPHA * (reward + GAMMA * future - table[here][action])
+        here = there
+        returns[-1] += reward
+        if terminated or truncated:
+            here, _ = env.reset()
+            returns.append(0.0)
+    return sum(returns[-1001:-1]) / 1000
+
+
+if __name__ == "__main__":
+    for k in (0, 1):
+        env = pdrm.wrap(Hallway(), TASK, events, view=pdrm.TopK(k), discrete=True)
+        print(f"seeing {k} symbol(s) of the stack: return {q_learning(env):.2f} of {DOORS + 1}")

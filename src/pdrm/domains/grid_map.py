@@ -1,0 +1,139 @@
+"""Maps: text to cells and moves. `#` is a wall, `.` floor, `@` a start on floor, any other character a place.
+
+A line that begins with `//` is a comment. Beyond the edge of the map is wall. Faults carry file, line and column.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pdrm.domains.picture import FLOOR, WALL
+from pdrm.errors import CannotOpen, NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
+
+START = "@"
+DIRECTIONS = ("u", "d", "l", "r")
+STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+LARGEST = 1_000
+"""Rows or columns of a map at most."""
+
+Cell = tuple[int, int]
+"""Row and column, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridMap:
+    r"""A checked map: its rows, the cells one can stand on (in reading order), and where an episode may start.
+
+    >>> grid = parse_map("@.t\n##.", places="t")
+    >>> grid.cells
+    ((0, 0), (0, 1), (0, 2), (1, 2))
+    >>> grid.beside((0, 2), 1), grid.beside((0, 0), 1), grid.places("t")
+    ((1, 2), (0, 0), ((0, 2),))
+    """
+
+    rows: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    starts: tuple[Cell, ...]
+
+    def at(self, cell: Cell) -> str:
+        """The character of a cell, walls included, wall beyond the edge."""
+        row, column = cell
+        inside = 0 <= row < len(self.rows) and 0 <= column < len(self.rows[0])
+        return self.rows[row][column] if inside else WALL
+
+    def beside(self, cell: Cell, action: int) -> Cell:
+        """Where a move leads: the neighbour, or the same cell when a wall is in the way."""
+        there = (cell[0] + STEPS[action][0], cell[1] + STEPS[action][1])
+        return cell if self.at(there) == WALL else there
+
+    def places(self, letter: str) -> tuple[Cell, ...]:
+        """The cells that show a letter."""
+        return tuple(cell for cell in self.cells if self.at(cell) == letter)
+
+    def distances(self, origin: Cell) -> dict[Cell, int]:
+        """How many moves each cell is from another; cells that cannot be reached are left out."""
+        steps, frontier = {origin: 0}, [origin]
+        for cell in frontier:  # grows while it is read: breadth first
+            for action in range(len(STEPS)):
+                there = self.beside(cell, action)
+                if there not in steps:
+                    steps[there] = steps[cell] + 1
+                    frontier.append(there)
+        return steps
+
+
+def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+    """The map in a file."""
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error
+    except UnicodeDecodeError as error:
+        raise NotUtf8(f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8") from error
+    return parse_map(text, places=places, start=start, file=str(file))
+
+
+def shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+    """A map that comes with the package."""
+    text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
+    return parse_map(text, places=places, start=start, file=f"{name}.txt")
+
+
+def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>") -> GridMap:
+    """The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts."""
+    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
+    _check_shape(lines, file)
+    _check_letters(lines, {WALL, FLOOR, START, *places}, file)
+    rows = tuple(line for _, line in lines)
+    cells = tuple((r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL)
+    starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
+    missing = sorted({*places, *start} - set("".join(rows)))
+    if missing:
+        raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or give it no meaning")
+    if not starts:
+        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=f"put `{START}` on a floor cell")
+    grid = GridMap(rows, cells, starts)
+    for origin in starts:
+        _check_reachable(grid, origin, lines, file)
+    return grid
+
+
+def _where(lines: Sequence[tuple[int, str]], cell: Cell, file: str) -> Where:
+    number, text = lines[cell[0]]
+    return Where(file, number, cell[1] + 1, text)
+
+
+def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
+    if not lines:
+        raise RaggedMap(f"{file} holds no map", fix="draw at least one row")
+    width = len(lines[0][1])
+    if max(width, len(lines)) > LARGEST:
+        raise TooLarge(f"{file} is {len(lines)} by {width}; {LARGEST} is the most", where=_where(lines, (0, 0), file))
+    for row, (_, line) in enumerate(lines):
+        if len(line) != width:
+            place = _where(lines, (row, min(width, len(line))), file)
+            fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
+            raise RaggedMap(f"a row of {len(line)} in a map {width} wide", where=place, fix=fix)
+
+
+def _check_letters(lines: Sequence[tuple[int, str]], known: set[str], file: str) -> None:
+    for row, (_, line) in enumerate(lines):
+        for column, letter in enumerate(line):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(f'`{known_letter}`' for known_letter in sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix)
+
+
+def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str) -> None:
+    near = grid.distances(origin)
+    for cell in grid.cells:
+        if grid.at(cell) != FLOOR and cell not in near:
+            message = f"`{grid.at(cell)}` cannot be reached from the start at row {origin[0]}, column {origin[1]}"
+            raise UnreachablePlace(message, where=_where(lines, cell, file), fix="open a wall, or remove the place")

@@ -1,0 +1,124 @@
+"""A domain from a readable function: what can happen in each state under each action, written down as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from pdrm.domains.labelled_mdp import NO_LABEL, DomainArrays, FiniteDomain, Label
+from pdrm.domains.picture import Picture
+from pdrm.errors import BadArrays
+
+State = TypeVar("State", bound=Hashable)
+
+EMPTY: Label = frozenset()
+
+
+class Outcome(NamedTuple):
+    """One thing that may happen: where it leads, how likely, what is then true and what the environment pays.
+
+    >>> Outcome("home", label=frozenset({"x"})).probability
+    1.0
+    """
+
+    next: Hashable
+    probability: float = 1.0
+    label: Label = EMPTY
+    reward: float = 0.0
+    terminal: bool = False
+
+
+class Start(NamedTuple):
+    """One way an episode may begin; no label is not the empty label.
+
+    >>> Start("home").label is None
+    True
+    """
+
+    state: Hashable
+    probability: float = 1.0
+    label: Label | None = None
+
+
+class Words(TypedDict, total=False):
+    """What a domain says beside its arrays: the optional fields of `FiniteDomain`."""
+
+    picture: Picture | None
+    machine: str | None
+    lowest: float | None
+    highest: float | None
+    tests: tuple[FiniteDomain, ...]
+
+
+def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
+    name: str,
+    states: Mapping[State, str],
+    actions: Sequence[str],
+    outcomes: Callable[[State, int], Sequence[Outcome]],
+    starts: Sequence[Start],
+    *,
+    events: Sequence[str],
+    step_limit: int,
+    **words: Unpack[Words],
+) -> FiniteDomain:
+    """Write the domain down: `states` maps each state to its name, `outcomes` says what an action (by number) can do.
+
+    >>> coin = lambda state, action: [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
+    >>> tiny = from_outcomes("coin", {"s": "s"}, ["toss"], coin, [Start("s")], events=["heads"], step_limit=9)
+    >>> tiny.arrays.label.tolist(), tiny.labels[1]
+    ([[[1, 0]]], frozenset({'heads'}))
+    """
+    table = [[tuple(outcomes(state, action)) for action in range(len(actions))] for state in states]
+    found = [outcome.label for row in table for cell in row for outcome in cell]
+    labels = _order([*found, *(start.label for start in starts if start.label is not None)], events)
+    number: dict[Hashable, int] = {state: position for position, state in enumerate(states)}
+    arrays = _arrays(table, starts, number, {label: position for position, label in enumerate(labels)})
+    return FiniteDomain(
+        name, arrays, labels, tuple(events), tuple(actions), step_limit, tuple(states.values()), **words
+    )
+
+
+def _order(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:
+    """Each label once, by the declared order of its events: the same in every process, unlike a set's own order."""
+    place = {event: position for position, event in enumerate(events)}
+    return tuple(sorted(set(labels), key=lambda label: sorted((place.get(event, -1), event) for event in label)))
+
+
+def _arrays(
+    table: list[list[tuple[Outcome, ...]]],
+    starts: Sequence[Start],
+    number: Mapping[Hashable, int],
+    position: Mapping[Label, int],
+) -> DomainArrays:
+    width = max((len(cell) for row in table for cell in row), default=0)
+    shape = (len(table), len(table[0]) if table else 0, width)
+    following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    probability, reward = np.zeros(shape), np.zeros(shape)
+    terminal = np.zeros(len(table), np.bool_)
+    for state, row in enumerate(table):
+        for action, cell in enumerate(row):
+            for index, outcome in enumerate(cell):
+                place = (state, action, index)
+                if outcome.next not in number:
+                    what = f"state {state}, action {action}, outcome {index} leads to {outcome.next!r}"
+                    raise BadArrays(f"{what}, which is not a state", fix="list every state")
+                following[place] = number[outcome.next]
+                label[place] = position[outcome.label]
+                probability[place], reward[place] = outcome.probability, outcome.reward
+                terminal[number[outcome.next]] |= outcome.terminal
+    for k, start in enumerate(starts):
+        if start.state not in number:
+            raise BadArrays(f"start {k} is {start.state!r}, which is not a state", fix="list every state")
+    first = [NO_LABEL if start.label is None else position[start.label] for start in starts]
+    return DomainArrays(
+        following,
+        probability,
+        label,
+        reward,
+        terminal,
+        np.array([number[start.state] for start in starts], np.int32),
+        np.array([start.probability for start in starts], np.float64),
+        np.array(first, np.int32),
+    )

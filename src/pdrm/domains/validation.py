@@ -1,0 +1,106 @@
+"""What must hold of the arrays and words of a finite domain. A fault names the state, the action and the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import BadArrays, BadDomainSetting
+
+if TYPE_CHECKING:  # the arrays' own module checks itself with this one
+    from pdrm.domains.labelled_mdp import DomainArrays
+
+ROUNDING = 1e-9
+"""How far a sum of probabilities may be from 1."""
+
+KINDS = {
+    "next": ("int32", 3),
+    "probability": ("float64", 3),
+    "label": ("int32", 3),
+    "reward": ("float64", 3),
+    "terminal": ("bool", 1),
+    "start_state": ("int32", 1),
+    "start_probability": ("float64", 1),
+    "start_label": ("int32", 1),
+}
+"""The type of each array, and how many axes it has."""
+
+Array = npt.NDArray[Any]
+
+
+def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str, ...], step_limit: int) -> None:
+    """Labels use declared events, nothing is listed twice, and there is a step limit."""
+    if len(set(events)) < len(events):
+        raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
+    if len(set(labels)) < len(labels):
+        raise BadArrays(f"domain `{name}` lists a label twice", fix="list each label once and refer to it by position")
+    for position, label in enumerate(labels):
+        for event in sorted(label - set(events)):
+            raise BadArrays(
+                f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
+                fix="declare the event",
+            )
+    if not isinstance(step_limit, int) or step_limit < 1:
+        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit}", fix="allow at least one step")
+
+
+def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
+    """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
+    _check_kinds(name, arrays)
+    outcomes = arrays.next.shape[2]
+    for field in ("next", "probability", "label", "reward"):
+        _check_shape(name, field, getattr(arrays, field), (states, actions, outcomes))
+    _check_shape(name, "terminal", arrays.terminal, (states,))
+    starts = arrays.start_state.shape
+    for field in ("start_probability", "start_label"):
+        _check_shape(name, field, getattr(arrays, field), starts)
+    if min(states, actions, outcomes, starts[0]) < 1:
+        raise BadArrays(
+            f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts[0]} starts",
+            fix="give at least one of each",
+        )
+    used = arrays.probability > 0
+    _refuse(name, "next", arrays.next, (arrays.next < 0) | (arrays.next >= states), f"states are 0 to {states - 1}")
+    _refuse(name, "label", arrays.label, (arrays.label < 0) | (arrays.label >= labels), f"labels are 0 to {labels - 1}")
+    _refuse(name, "reward", arrays.reward, used & ~np.isfinite(arrays.reward), "rewards are finite numbers")
+    _check_probability(name, "probability", arrays.probability)
+    _check_probability(name, "start_probability", arrays.start_probability)
+    start, first = arrays.start_state, arrays.start_label
+    _refuse(name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}")
+    _refuse(name, "start_label", first, (first < -1) | (first >= labels), f"labels are 0 to {labels - 1}, -1 for none")
+
+
+def _check_kinds(name: str, arrays: DomainArrays) -> None:
+    for field, (kind, axes) in KINDS.items():
+        array = getattr(arrays, field)
+        found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
+        if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
+            raise BadArrays(
+                f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes",
+                fix="`from_arrays` converts what it is given",
+            )
+
+
+def _check_shape(name: str, field: str, array: Array, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise BadArrays(f"domain `{name}`: `{field}` has shape {array.shape}, not {shape}", fix="make the shapes agree")
+
+
+def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
+    _refuse(name, field, array, ~((array >= 0) & (array <= 1 + ROUNDING)), "probabilities are between 0 and 1")
+    total = array.sum(axis=-1)
+    _refuse(name, f"the sum of {field}", np.asarray(total), np.asarray(abs(total - 1) > ROUNDING), "it must be 1")
+
+
+def _refuse(name: str, field: str, array: Array, wrong: npt.NDArray[np.bool_], rule: str) -> None:
+    """Raise at the first wrong entry."""
+    if wrong.any():
+        place = tuple(int(index) for index in np.argwhere(wrong)[0])
+        axes = ("state", "action", "outcome") if not field.endswith(("start_state", "start_label")) else ("start",)
+        if field.endswith("start_probability"):
+            axes = ("start",)
+        where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
+        at = f" at {where}" if where else ""
+        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{at}", fix=rule)

@@ -1,0 +1,1 @@
+"""Tabular agents: Q-learning, counterfactual experiences (CpRM) and the hierarchical method."""

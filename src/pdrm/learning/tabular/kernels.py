@@ -1,0 +1,335 @@
+"""Tabular learning in Numba: Q-learning and CpRM (Algorithms 1 and 2) on any finite domain and any machine.
+
+The readable form is `q_learning.py`; entry by entry the two learn the same on the same random numbers. The two loops are
+written out flat, arrays first taken out of their tuples: split into functions that are handed arrays, Numba counts
+references to each at every update, and the whole is five to twenty times slower (measured with Numba 0.68).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pdrm.domains.labelled_mdp import DomainArrays
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.progress import Progress, Rates
+from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND, State
+from pdrm.learning.tabular.tables import FREE, MULTIPLIER, Observed, Values
+from pdrm.machines.table import Integers, Rewards
+from pdrm.product.configurations import Explored
+from pdrm.product.kernels import UNDEFINED_LABEL, configuration, explore, first_configuration
+
+_GOLDEN, _FIRST, _SECOND = np.uint64(GOLDEN), np.uint64(FIRST), np.uint64(SECOND)
+_11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
+
+
+@njit(cache=True, inline="always")
+def mixed(random: np.uint64) -> float:
+    """The number in [0, 1) of a generator's state, as `Chance.number` makes it."""
+    word = (random ^ (random >> _30)) * _FIRST
+    word = (word ^ (word >> _27)) * _SECOND
+    return float((word ^ (word >> _31)) >> _11) * 2.0**-53
+
+
+@njit(cache=True, inline="always")
+def hashed(key: int) -> int:
+    """Where a key is looked for first (before the mask)."""
+    return np.int64((np.uint64(key) * MULTIPLIER) >> _32)
+
+
+@njit(cache=True)
+def note(observed: Observed, key: int, probe: int, place: int, node: int) -> bool:
+    """Put a stack that is new to a list at its end; False where there is no room."""
+    slot, keys, used = observed.index
+    entry = used[0]
+    if entry == len(keys):
+        return False
+    slot[probe], keys[entry], used[0] = entry, key, entry + 1
+    observed.node[entry] = node
+    if observed.last[place] >= 0:
+        observed.following[observed.last[place]] = entry
+    else:
+        observed.first[place] = entry
+    observed.last[place] = entry
+    observed.length[place] += 1
+    return True
+
+
+@njit(cache=True)
+def learn(
+    domain: DomainArrays,
+    explored: Explored,
+    values: Values,
+    observed: Observed,
+    rng: State,
+    rates: Rates,
+    progress: Progress,
+    until: int,
+) -> int:
+    """Train up to episode `until`. NO_ROOM: make room and call again; nothing is lost or done twice."""
+    whole, real, q, found = progress.whole, progress.real, values.value, explored.configurations
+    slot, keys, used = values.index
+    afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
+    numbers, nodes, following, symbols, parents = found.number, observed.node, observed.following, explored.stacks.symbol, explored.stacks.parent
+    listed, list_keys, symbol_count = observed.index.slot, observed.index.key, explored.stacks.child.shape[1]
+    successors, chances, labels, own, terminal = domain.next, domain.probability, domain.label, domain.reward, domain.terminal
+    states, actions, outcomes = successors.shape
+    final, mask, mode = explored.table.first_final, len(slot) - 1, rates.mode
+    s, here, row, a, o = whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME]
+    phase, step, episode, gained, epsilon = whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], real[at.GAINED], real[at.EPSILON]
+    random, updates, status = rng[0], whole[at.UPDATES], at.DONE
+    first, first_paid = first_configuration(explored)
+    if first < 0:
+        return at.NO_ROOM
+    while episode < until:
+        if phase == at.BEGIN:
+            whole[at.START] = 0
+            if len(domain.start_state) > 1:
+                random += _GOLDEN
+                chance, total = mixed(random), 0.0
+                for outcome in range(len(domain.start_state)):
+                    if domain.start_probability[outcome] > 0.0:
+                        whole[at.START] = outcome
+                        total += domain.start_probability[outcome]
+                        if chance < total:
+                            break
+            phase = at.ENTER
+        if phase == at.ENTER:
+            s, here, gained, step, updates = domain.start_state[whole[at.START]], first, first_paid, 0, 0
+            label = domain.start_label[whole[at.START]]
+            if label >= 0 and state_of[here] < final:
+                there = afters[here, label]
+                if there < 0:
+                    there = explore(explored, here, label)
+                    if there < 0:
+                        status = at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+                        break
+                gained += pays[here, label]
+                here = there
+            if used[0] >= len(keys):
+                status = at.NO_ROOM
+                break
+            key = seens[here] * states + s
+            probe = hashed(key) & mask
+            while slot[probe] >= 0 and keys[slot[probe]] != key:
+                probe = (probe + 1) & mask
+            if slot[probe] < 0:
+                slot[probe], keys[used[0]] = used[0], key
+                used[0] += 1
+            row = slot[probe]
+            phase = at.CHOOSE
+        ended = state_of[here] >= final or terminal[s]
+        while not ended:
+            if phase == at.CHOOSE:
+                if mode != at.PLAIN:
+                    place, code, node = (s if mode == at.CO_OBSERVED else 0), 0, node_of[here]
+                    for _ in range(rates.depth):
+                        code, node = code * symbol_count + symbols[node], parents[node]
+                    key = (node if rates.depth < 0 else code) * len(observed.first) + place
+                    probe = hashed(key) & (len(listed) - 1)
+                    while listed[probe] >= 0 and list_keys[listed[probe]] != key:
+                        probe = (probe + 1) & (len(listed) - 1)
+                    if listed[probe] < 0 and not note(observed, key, probe, place, node_of[here]):
+                        status = at.NO_ROOM
+                        break
+                random += _GOLDEN
+                if mixed(random) < epsilon:
+                    random += _GOLDEN
+                    a = int(mixed(random) * actions)
+                else:
+                    best, ties, a = q[row, 0], 1, 0
+                    for action in range(1, actions):
+                        if q[row, action] > best:
+                            best, ties, a = q[row, action], 1, action
+                        elif q[row, action] == best:
+                            ties += 1
+                    if ties > 1:
+                        random += _GOLDEN
+                        skip = int(mixed(random) * ties)
+                        while skip > 0:
+                            a += 1
+                            skip -= q[row, a] == best
+                o = 0
+                if outcomes > 1:
+                    random += _GOLDEN
+                    chance, total = mixed(random), 0.0
+                    for outcome in range(outcomes):
+                        if chances[s, a, outcome] > 0.0:
+                            o = outcome
+                            total += chances[s, a, outcome]
+                            if chance < total:
+                                break
+                phase = at.ACT
+            after, label = successors[s, a, o], labels[s, a, o]
+            there = afters[here, label]
+            if there < 0:
+                there = explore(explored, here, label)
+                if there < 0:
+                    status = at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+                    break
+            paid = own[s, a, o] + pays[here, label]
+            over, next_row, target = state_of[there] >= final or terminal[after], row, paid
+            if not over:
+                if used[0] >= len(keys):
+                    status = at.NO_ROOM
+                    break
+                key = seens[there] * states + after
+                probe = hashed(key) & mask
+                while slot[probe] >= 0 and keys[slot[probe]] != key:
+                    probe = (probe + 1) & mask
+                if slot[probe] < 0:
+                    slot[probe], keys[used[0]] = used[0], key
+                    used[0] += 1
+                next_row = slot[probe]
+            if phase == at.ACT:
+                if mode == at.PLAIN or rates.budget > 0:
+                    if not over:
+                        best = q[next_row, 0]
+                        for action in range(1, actions):
+                            best = max(best, q[next_row, action])
+                        target += rates.gamma * best
+                    q[row, a] += rates.alpha * (target - q[row, a])
+                    updates += 1
+                phase = at.IMAGINE
+                if mode != at.PLAIN:
+                    place = s if mode == at.CO_OBSERVED else 0
+                    pairs = observed.length[place] * final
+                    whole[at.LEFT] = min(pairs, rates.budget) if rates.budget > 0 else pairs
+                    whole[at.MACHINE] = observed.turn[place, 0] if rates.budget > 0 else 0
+                    whole[at.ENTRY] = observed.turn[place, 1] if rates.budget > 0 else FREE
+            if mode != at.PLAIN:
+                place, own_reward, ends = (s if mode == at.CO_OBSERVED else 0), own[s, a, o], terminal[after]
+                machine, entry, left = whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT]
+                while left > 0:
+                    if entry < 0:
+                        entry = observed.first[place]
+                    imagined = numbers[nodes[entry], machine]
+                    if imagined < 0:
+                        imagined = configuration(explored, machine, nodes[entry])
+                    reached = afters[imagined, label] if imagined >= 0 else imagined
+                    if reached < 0 <= imagined:
+                        reached = explore(explored, imagined, label)
+                    if reached == at.NO_CONFIGURATION or used[0] + 2 > len(keys):
+                        status = at.NO_ROOM
+                        break
+                    if reached >= 0:
+                        target = own_reward + pays[imagined, label]
+                        if not ends and state_of[reached] < final:
+                            key = seens[reached] * states + after
+                            probe = hashed(key) & mask
+                            while slot[probe] >= 0 and keys[slot[probe]] != key:
+                                probe = (probe + 1) & mask
+                            if slot[probe] < 0:
+                                slot[probe], keys[used[0]] = used[0], key
+                                used[0] += 1
+                            best = q[slot[probe], 0]
+                            for action in range(1, actions):
+                                best = max(best, q[slot[probe], action])
+                            target += rates.gamma * best
+                        key = seens[imagined] * states + s
+                        probe = hashed(key) & mask
+                        while slot[probe] >= 0 and keys[slot[probe]] != key:
+                            probe = (probe + 1) & mask
+                        if slot[probe] < 0:
+                            slot[probe], keys[used[0]] = used[0], key
+                            used[0] += 1
+                        q[slot[probe], a] += rates.alpha * (target - q[slot[probe], a])
+                        updates += 1
+                    left -= 1
+                    entry = following[entry]
+                    if entry < 0:
+                        machine = machine + 1 if machine + 1 < final else 0
+                whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT] = machine, entry, left
+                if status != at.DONE:
+                    break
+                if rates.budget > 0:
+                    observed.turn[place, 0], observed.turn[place, 1] = machine, entry
+            step += 1
+            gained += paid
+            s, here, row, phase = after, there, next_row, at.CHOOSE
+            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates
+        if status != at.DONE:
+            break
+        whole[at.ALL_STEPS] += step
+        whole[at.ALL_UPDATES] += updates
+        episode += 1
+        phase, real[at.LAST_RETURN] = at.BEGIN, gained
+        epsilon = max(epsilon * rates.decay, rates.least)
+    whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME] = s, here, row, a, o
+    whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], whole[at.UPDATES] = phase, step, episode, updates
+    real[at.GAINED], real[at.EPSILON], rng[0] = gained, epsilon, random
+    return status
+
+
+@njit(cache=True)
+def test(
+    domain: DomainArrays, explored: Explored, values: Values, rng: State, limit: int, returns: Rewards, steps: Integers, ends: Integers
+) -> int:
+    """Greedy episodes without learning, one an entry of `returns`; `ends` gets the last machine state. After NO_ROOM, make
+    room and call again with the generator as it was: everything is played anew."""
+    q, found, final = values.value, explored.configurations, explored.table.first_final
+    slot, keys, _ = values.index
+    afters, pays, seens, state_of = found.after, found.paid, found.seen, found.state
+    states, actions, outcomes = domain.next.shape
+    mask, random = len(slot) - 1, rng[0]
+    first, first_paid = first_configuration(explored)
+    if first < 0:
+        return at.NO_ROOM
+    for episode in range(len(returns)):
+        k, total = 0, 0.0
+        if len(domain.start_state) > 1:
+            random += _GOLDEN
+            chance = mixed(random)
+            for outcome in range(len(domain.start_state)):
+                if domain.start_probability[outcome] > 0.0:
+                    k = outcome
+                    total += domain.start_probability[outcome]
+                    if chance < total:
+                        break
+        s, here, gained, step, label = domain.start_state[k], first, first_paid, 0, domain.start_label[k]
+        if state_of[here] >= final:
+            label = -1
+        starting = label >= 0
+        while starting or (step < limit and state_of[here] < final and not domain.terminal[s]):
+            own, after = 0.0, s
+            if not starting:
+                key = seens[here] * states + s
+                probe = hashed(key) & mask
+                while slot[probe] >= 0 and keys[slot[probe]] != key:
+                    probe = (probe + 1) & mask
+                row, a, ties = slot[probe], 0, actions
+                if row >= 0:
+                    best, ties = q[row, 0], 1
+                    for action in range(1, actions):
+                        if q[row, action] > best:
+                            best, ties, a = q[row, action], 1, action
+                        elif q[row, action] == best:
+                            ties += 1
+                if ties > 1:
+                    random += _GOLDEN
+                    skip = int(mixed(random) * ties)
+                    while skip > 0:
+                        a += 1
+                        skip -= row < 0 or q[row, a] == best
+                o, total = 0, 0.0
+                if outcomes > 1:
+                    random += _GOLDEN
+                    chance = mixed(random)
+                    for outcome in range(outcomes):
+                        if domain.probability[s, a, outcome] > 0.0:
+                            o = outcome
+                            total += domain.probability[s, a, outcome]
+                            if chance < total:
+                                break
+                after, label, own = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
+                step += 1
+            there = afters[here, label]
+            if there < 0:
+                there = explore(explored, here, label)
+                if there < 0:
+                    return at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+            gained += own + pays[here, label]
+            s, here, starting = after, there, False
+        returns[episode], steps[episode], ends[episode] = gained, step, state_of[here]
+    rng[0] = random
+    return at.DONE

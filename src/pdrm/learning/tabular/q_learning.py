@@ -1,0 +1,142 @@
+"""Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and Algorithm 2 (k-policies).
+
+This is the specification of `kernels.py`: on the same random numbers the two fill the same table, entry by entry.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from pdrm.domains.labelled_mdp import FiniteDomain, pick
+from pdrm.errors import UndefinedMove
+from pdrm.learning.tabular.observed_stacks import ObservedStacks, class_depth
+from pdrm.learning.tabular.randomness import Chance
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transition import Stack
+from pdrm.product.view import View
+
+Seen = tuple[int, str, Stack]
+"""What a policy sees: the environment state, the machine state and the view of the stack."""
+
+
+class ReadableQLearning:
+    """Learns episode by episode; `q` maps what is seen to one value an action."""
+
+    def __init__(
+        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: QLearning, chance: Chance
+    ) -> None:
+        self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
+        self.q: dict[Seen, list[float]] = {}
+        self.epsilon = settings.epsilon
+        depth = class_depth(machine, view, settings.counterfactuals)
+        self.observed = ObservedStacks(settings.counterfactuals, depth)
+        self.turns: dict[int, tuple[int, int]] = {}
+
+    def values(self, s: int, here: Configuration) -> list[float]:
+        """The row of the table for a state and a configuration, zeros where it is new."""
+        return self.q.setdefault((s, here.state, self.view.of(here.stack)), [0.0] * len(self.domain.actions))
+
+    def episode(self) -> float:
+        """One episode; returns what it paid."""
+        s, here, gained = self.begin()
+        self.values(s, here)
+        updates = 0
+        for step in range(self.settings.step_limit or self.domain.step_limit):
+            if self.over(s, here) or (step and 0 < (self.settings.updates_per_episode or 0) <= updates):
+                break
+            a, o = self.choose(s, here)
+            after, there, paid = self.outcome(s, here, a, o)
+            updates += self.learn(s, here, a, o)
+            gained += paid
+            s, here = after, there
+        self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+        return gained
+
+    def begin(self) -> tuple[int, Configuration, float]:
+        """A start of the domain, the machine's silent moves, and the label at reset."""
+        arrays = self.domain.arrays
+        k = pick(arrays.start_probability, self.chance.number()) if len(arrays.start_state) > 1 else 0
+        step = self.machine.begin()
+        here, gained = step.after, step.reward
+        if arrays.start_label[k] >= 0 and here.state not in self.machine.final:
+            step = self.machine.step(here, self.domain.labels[arrays.start_label[k]])
+            here, gained = step.after, gained + step.reward
+        return int(arrays.start_state[k]), here, gained
+
+    def over(self, s: int, here: Configuration) -> bool:
+        """Whether the environment or the machine has ended (a limit is not an end)."""
+        return here.state in self.machine.final or bool(self.domain.arrays.terminal[s])
+
+    def choose(self, s: int, here: Configuration) -> tuple[int, int]:
+        """An ε-greedy action, and the outcome nature chooses; the stack is observed first."""
+        if self.settings.counterfactuals is not Counterfactuals.NONE:
+            self.observed.add(s, here.stack)
+        row = self.values(s, here)
+        if self.chance.number() < self.epsilon:
+            a = self.chance.below(len(row))
+        else:
+            best = [action for action, value in enumerate(row) if value == max(row)]
+            a = best[self.chance.below(len(best))] if len(best) > 1 else best[0]
+        chances = self.domain.arrays.probability[s, a]
+        return a, pick(chances, self.chance.number()) if len(chances) > 1 else 0
+
+    def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
+        """The next state and configuration, and what the environment and the machine pay."""
+        arrays = self.domain.arrays
+        step = self.machine.step(here, self.domain.labels[arrays.label[s, a, o]])
+        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
+
+    def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
+        """The updates of one step: the real one and the imagined ones. Returns how many there were."""
+        plain, budget = self.settings.counterfactuals is Counterfactuals.NONE, self.settings.updates_per_step
+        updates = 0
+        if plain or budget is not None:
+            self.update(s, here, a, o)
+            updates += 1
+        for imagined in [] if plain else self.imagined(s):
+            with suppress(UndefinedMove):  # what the machine does not define cannot be imagined
+                self.update(s, imagined, a, o)
+                updates += 1
+        return updates
+
+    def imagined(self, s: int) -> list[Configuration]:
+        """Every machine state with every observed stack; with a budget, so many of them, going on where the last step
+        with this list stopped."""
+        stacks, states, budget = self.observed.stacks(s), self.machine.states, self.settings.updates_per_step
+        if budget is None:
+            return [Configuration(state, stack) for state in states for stack in stacks]
+        place = self.observed.place(s)
+        machine, entry = self.turns.get(place, (0, 0))
+        chosen = []
+        for _ in range(min(budget, len(states) * len(stacks))):
+            chosen.append(Configuration(states[machine], stacks[entry]))
+            entry = (entry + 1) % len(stacks)
+            machine = (machine + (entry == 0)) % len(states)
+        self.turns[place] = machine, entry
+        return chosen
+
+    def update(self, s: int, here: Configuration, a: int, o: int) -> None:
+        """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
+        after, there, target = self.outcome(s, here, a, o)
+        if not self.over(after, there):
+            target += self.settings.discount * max(self.values(after, there))
+        row = self.values(s, here)
+        row[a] += self.settings.learning_rate * (target - row[a])
+
+    def test(self, domain: FiniteDomain, chance: Chance) -> float:
+        """One greedy episode, without learning; returns what it paid."""
+        tester = ReadableQLearning(domain, self.machine, self.view, self.settings, chance)
+        s, here, gained = tester.begin()
+        for _ in range(self.settings.step_limit or domain.step_limit):
+            if tester.over(s, here):
+                break
+            row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
+            best = [action for action, value in enumerate(row) if value == max(row)]
+            a = best[chance.below(len(best))] if len(best) > 1 else best[0]
+            chances = domain.arrays.probability[s, a]
+            o = pick(chances, chance.number()) if len(chances) > 1 else 0
+            s, here, paid = tester.outcome(s, here, a, o)
+            gained += paid
+        return gained

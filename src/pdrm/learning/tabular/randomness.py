@@ -1,0 +1,47 @@
+"""Random numbers that a Python loop and a Numba kernel draw alike: SplitMix64, one 64-bit integer of state.
+
+Every run owns its generators: nothing global is touched, and the numbers do not depend on the platform or the process.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+STEP = 2.0**-53
+
+State = npt.NDArray[np.uint64]
+
+
+def streams(seed: int, count: int) -> State:
+    """[count]: independent starting states for one seed."""
+    return np.random.SeedSequence(seed).generate_state(count, np.uint64)
+
+
+class Chance:
+    """The generator in plain Python, on a one-element state that kernels share.
+
+    >>> chance = Chance(streams(7, 1))
+    >>> 0 <= chance.number() < 1, chance.below(3) in range(3)
+    (True, True)
+    """
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def number(self) -> float:
+        """A number in [0, 1)."""
+        mixed = (int(self.state[0]) + GOLDEN) & MASK
+        self.state[0] = mixed
+        mixed = ((mixed ^ (mixed >> 30)) * FIRST) & MASK
+        mixed = ((mixed ^ (mixed >> 27)) * SECOND) & MASK
+        return ((mixed ^ (mixed >> 31)) >> 11) * STEP
+
+    def below(self, count: int) -> int:
+        """A whole number from 0 to count - 1."""
+        return int(self.number() * count)

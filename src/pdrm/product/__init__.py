@@ -1,0 +1,1 @@
+"""What it solves: the product of a labelled MDP and a machine (Definition 2), seen through a view of the stack."""

@@ -1,0 +1,45 @@
+"""Any machine as a pushdown reward machine: given as an object, a file or a name of the catalogue; RMs and CRAs translated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pdrm.errors import BadSetting
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.text.build import AnyMachine
+from pdrm.machines.text.files import load
+from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+
+MachineLike = AnyMachine | str | os.PathLike[str]
+"""A machine, the path of its file, or its name in the catalogue."""
+
+
+def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
+    """The machine as a pushdown one; `CannotTranslate` for more than one counter.
+
+    >>> pushdown_machine("letter").stack, pushdown_machine("letter-counting").stack
+    (('#', 'A'), ('#', '□'))
+    """
+    if isinstance(machine, str | os.PathLike):
+        machine = _loaded(machine)
+    match machine:
+        case PushdownRewardMachine():
+            return machine
+        case RewardMachine():
+            return reward_machine_to_pushdown(machine)
+        case CountingRewardAutomaton():
+            return counting_to_pushdown(machine)
+    raise BadSetting(
+        f"{machine!r} is no machine", fix="give a machine, the path of a .pdrm file, or a name of the catalogue"
+    )
+
+
+def _loaded(name: str | os.PathLike[str]) -> AnyMachine:
+    """A bare word is a name of the catalogue, unless there is a file of that name."""
+    path = Path(name)
+    bare = isinstance(name, str) and not path.suffix and path.name == name
+    return catalogue(path.name) if bare and not path.exists() else load(path)

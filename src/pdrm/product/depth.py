@@ -1,0 +1,58 @@
+"""How deep one step looks into the stack: the most symbols of the old stack that reading one label can pop.
+
+Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
+one of them is needed as a counterfactual).
+"""
+
+from __future__ import annotations
+
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.silent import Head, Outcome, outcomes
+
+
+def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
+    """The most symbols popped off the old stack by one label and its silent moves; None if there is no bound.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
+    [1, 1, 5]
+    """
+    ends = outcomes(machine)
+    popping = {state: _popping(machine, ends, state) for state in (*machine.states, *machine.final)}
+    most = 0
+    for rule in (rule for rule in machine.transitions if not rule.silent):
+        for top in (symbol for symbol in machine.stack if rule.looks_at(symbol)):
+            pushed = rule.pushed(top)
+            kept = pushed[-1:] == (top,)
+            state = _consumed(ends, rule.target, pushed[:-1] if kept else pushed)
+            below = 0 if state is None else _longest(popping, state, frozenset())
+            if below is None:
+                return None
+            most = max(most, (not kept) + below)
+    return most
+
+
+def _popping(machine: PushdownRewardMachine, ends: dict[Head, Outcome], state: str) -> set[str]:
+    """The states in which silent moves from `state` may have popped one symbol of the old stack."""
+    found = (ends.get(Head(state, symbol)) for symbol in machine.stack)
+    return {end for end in found if isinstance(end, str)}
+
+
+def _consumed(ends: dict[Head, Outcome], state: str, pushed: tuple[str, ...]) -> str | None:
+    """The state once silent moves have popped all that was pushed, or None if they stop before."""
+    for symbol in pushed:
+        end = ends.get(Head(state, symbol))
+        if not isinstance(end, str):
+            return None
+        state = end
+    return state
+
+
+def _longest(popping: dict[str, set[str]], state: str, on_the_way: frozenset[str]) -> int | None:
+    """The longest chain of silent pops from a state; None if it can go round."""
+    if state in on_the_way:
+        return None
+    lengths = [_longest(popping, after, on_the_way | {state}) for after in popping[state]]
+    if any(length is None for length in lengths):
+        return None
+    return max((1 + length for length in lengths if length is not None), default=0)

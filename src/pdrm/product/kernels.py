@@ -1,0 +1,69 @@
+"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
+
+A negative number means that there is no room: call `explored.grown()` and ask again; nothing is lost or counted twice.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from pdrm.machines.kernels import begin, step
+from pdrm.machines.runs import OK, UNDEFINED
+from pdrm.machines.stacks import Stacks
+from pdrm.product.configurations import UNKNOWN, Configurations, Explored
+
+NO_ROOM = -1
+UNDEFINED_LABEL = -2
+"""The machine says `otherwise error` and no rule applies."""
+
+
+@njit(cache=True, inline="always")
+def stack_code(stacks: Stacks, node: int, depth: int) -> int:
+    """A stack as one number: the node itself (depth -1), or its top symbols as digits (0 where there are none)."""
+    code, base = 0, stacks.child.shape[1]
+    for _ in range(depth):
+        code = code * base + stacks.symbol[node]
+        node = stacks.parent[node]
+    return node if depth < 0 else code
+
+
+@njit(cache=True)
+def configuration(explored: Explored, state: int, node: int) -> int:
+    """The number of a configuration, given one where it is new."""
+    found = explored.configurations
+    number = found.number[node, state]
+    if number == UNKNOWN:
+        number = found.made[0]
+        if number == len(found.state):
+            return NO_ROOM
+        found.state[number] = state
+        found.node[number] = node
+        found.seen[number] = stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
+        found.number[node, state] = number
+        found.made[0] = number + 1
+    return number
+
+
+@njit(cache=True)
+def first_configuration(explored: Explored) -> tuple[int, float]:
+    """The configuration that an episode begins with, and what the silent moves before the first label pay."""
+    state, node, paid, status = begin(explored.table, explored.stacks)
+    if status != OK:
+        return NO_ROOM, 0.0
+    return configuration(explored, state, node), paid
+
+
+@njit(cache=True)
+def explore(explored: Explored, here: int, label: int) -> int:
+    """Where a label leads from a configuration, found by the machine's step and kept."""
+    found: Configurations = explored.configurations
+    state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
+    if status == UNDEFINED:
+        return UNDEFINED_LABEL
+    if status != OK:
+        return NO_ROOM
+    after = configuration(explored, state, node)
+    if after >= 0:
+        found.after[here, label] = after
+        found.paid[here, label] = paid
+    return after

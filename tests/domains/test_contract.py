@@ -1,0 +1,76 @@
+"""Every domain keeps the contract, and every registered environment passes Gymnasium's own check."""
+
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from pdrm.domains import IDS, FiniteEnv, domain, names
+from tests.contracts import check_domain
+
+
+@pytest.mark.parametrize("name", names())
+def test_contract(name):
+    check_domain(domain(name))
+
+
+@pytest.mark.parametrize("name", ["deliver-4-8", "paint"])
+def test_contract_of_the_domains_that_test(name):
+    trained = domain(name)
+    for test in trained.tests[:2]:
+        check_domain(test)
+        assert (test.labels, test.actions, test.state_names) == (trained.labels, trained.actions, trained.state_names)
+        assert np.array_equal(test.arrays.next, trained.arrays.next)
+        assert np.array_equal(test.arrays.label, trained.arrays.label)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_registered_environments_pass_gymnasiums_check(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make(name, render_mode="rgb_array")
+        check_env(env.unwrapped)
+    assert env.unwrapped.domain.name == IDS[name]
+
+
+def test_every_domain_is_registered():
+    assert list(IDS.values()) == names()
+
+
+def test_settings_reach_a_registered_environment():
+    assert gymnasium.make("pdrm/TreasureMaze10x10-v0", step_limit=15).unwrapped.domain.step_limit == 15
+
+
+def test_vector_environments_carry_the_labels():
+    env = gymnasium.make_vec("pdrm/LetterEnv-v0", num_envs=3, vectorization_mode="sync")
+    env.reset(seed=0)
+    info = env.step(np.array([0, 1, 2]))[-1]
+    assert info["label"].tolist() == [frozenset()] * 3
+    env.close()
+
+
+def test_numbers_are_drawn_from_the_environments_own_generator():
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002 - shows that nothing touches the global one
+    env = FiniteEnv("letter")
+    env.reset(seed=0)
+    for action in (2, 2, 3, 2):
+        env.step(action)
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_labels_are_numbered_alike_in_every_process():
+    script = "from pdrm.domains import domain; print([sorted(x) for x in domain('multi-10x10').labels])"
+    runs = [
+        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout != b""
+
+
+def test_importing_pdrm_does_not_import_gymnasium():
+    script = "import sys, pdrm; sys.exit('gymnasium' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)

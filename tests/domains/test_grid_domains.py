@@ -1,0 +1,267 @@
+"""Facts about the domains on a grid that a person has checked by hand, and the returns they allow."""
+
+import numpy as np
+import pytest
+
+from pdrm import catalogue
+from pdrm.domains import domain
+from pdrm.domains.grid_map import shipped_map
+from tests.domains.walks import reachable, reverse, run, shortest, walk, words
+
+
+def state(world, row, column, scene=0):
+    """The number of a state by what is seen."""
+    picture = world.picture
+    return next(
+        number
+        for number, (cell, seen) in enumerate(zip(picture.cell, picture.scene, strict=True))
+        if cell == (row, column) and seen == scene
+    )
+
+
+def test_letter_coordinates():
+    letter = domain("letter")
+    assert letter.picture.size == (3, 7)
+    assert letter.picture.cell[letter.arrays.start_state[0]] == (1, 3)
+    assert letter.picture.scenes[0].rows == (".......", ".A...C.", ".......")
+    assert letter.picture.scenes[1].rows == (".......", ".B...C.", ".......")
+
+
+def test_letter_turns_half_the_time_after_the_visit():
+    letter = domain("letter")
+    arrays, before = letter.arrays, state(letter, 1, 2)
+    entering = (before, letter.actions.index("l"))
+    assert arrays.probability[entering].tolist() == [0.5, 0.5]
+    assert {letter.labels[label] for label in arrays.label[entering]} == {frozenset("A")}
+    assert arrays.next[entering].tolist() == [state(letter, 1, 1), state(letter, 1, 1, scene=1)]
+    turned = (state(letter, 1, 2, scene=1), letter.actions.index("l"), 0)
+    assert letter.labels[arrays.label[turned]] == {"B"}
+    assert arrays.next[turned] == state(letter, 1, 1, scene=1)
+    assert reachable(letter) == set(range(42))
+
+
+def test_letters_luckiest_episode():
+    letter = domain("letter")
+    lucky = next(seed for seed in range(20) if "B" in words(walk(letter, "llrl", seed=seed)[0]))
+    labels, paid = walk(letter, "llrl" + "rrrr" + "lr", seed=lucky)
+    assert words(labels) == ["", "A", "", "B", "", "", "", "C", "", "C"]
+    ended = catalogue("letter").run(labels)
+    assert ended.after.state == "u2"
+    assert ended.reward + paid == pytest.approx(letter.highest)
+
+
+def test_the_5x5_maze_is_the_one_drawn():
+    maze = domain("maze-5x5")
+    assert maze.picture.scenes[0].rows == ("#x###", "#...#", "#.###", "#..t#", "#####")
+    start, treasure = maze.arrays.start_state[0], state(maze, 3, 3)
+    assert maze.picture.cell[start] == (0, 1)
+    assert shortest(maze, int(start), treasure) == "dddrr"
+    labels, _ = walk(maze, "uddddrrlluuu")
+    assert words(labels) == ["u", "d", "d", "d", "d", "r", "r+t", "l", "l", "u", "u", "u+x"]
+
+
+def test_a_bump_on_the_way_may_spoil_the_way_back():
+    """After a bump to the left at (1, 1) the way back asks for a step to the right there, which leads astray."""
+    maze = domain("maze-5x5")
+    assert run(maze, "dddrr" + "lluuu")[0].after.state == "home"
+    assert run(maze, "dlddrr" + "lluuru")[0].after.state == "return"
+    assert run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "lost"
+    assert run(maze, "ddldrr" + "lluruu")[0].after.state == "home"  # walls on both sides: the bump can be undone
+
+
+@pytest.mark.parametrize(("size", "steps", "limit"), [(5, 5, 15), (10, 15, 150), (20, 39, 300)])
+def test_mazes_have_their_distance_loops_and_dead_ends(size, steps, limit):
+    maze = domain(f"maze-{size}x{size}")
+    grid = shipped_map(f"maze-{size}x{size}", places="xt", start="x")
+    assert maze.picture.size == (size, size)
+    assert grid.distances(grid.starts[0])[grid.places("t")[0]] == steps
+    assert maze.step_limit == limit
+    assert reachable(maze) == set(range(maze.states))
+    degree = [len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells]
+    assert degree.count(1) >= 3
+    loops = sum(degree) // 2 - len(grid.cells) + 1
+    assert loops == {5: 0, 10: 2, 20: 6}[size]
+
+
+def out_of(maze, length):
+    """A way to the treasure of that length that can be retraced: to and fro after the first two steps, and, where the
+    parity asks for it, one bump between two walls."""
+    path = shortest(maze, int(maze.arrays.start_state[0]), treasure_of(maze))
+    if (length - len(path)) % 2:
+        place, here = bump_of(maze, path)
+        path = path[:place] + here + path[place:]
+    return path[:2] + (reverse(path[1]) + path[1]) * ((length - len(path)) // 2) + path[2:]
+
+
+def treasure_of(maze):
+    return next(number for number, (r, c) in enumerate(maze.picture.cell) if maze.picture.scenes[0].rows[r][c] == "t")
+
+
+def bump_of(maze, path):
+    """Where on a path a step to either side bumps, and such a step."""
+    here = int(maze.arrays.start_state[0])
+    for place, move in enumerate(path):
+        for pair in ("ud", "lr"):
+            if place and all(maze.arrays.next[here, maze.actions.index(a), 0] == here for a in pair):
+                return place, pair[0]
+        here = int(maze.arrays.next[here, maze.actions.index(move), 0])
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", ["maze-5x5", "maze-10x10", "maze-20x20"])
+def test_mazes_allow_the_returns_they_say(name):
+    maze = domain(name)
+    path = out_of(maze, maze.step_limit // 2)
+    best, total = run(maze, path + reverse(path))
+    assert best.after.state == "home"
+    assert total == maze.highest
+    path = out_of(maze, len(shortest(maze, int(maze.arrays.start_state[0]), treasure_of(maze))))
+    worst, total = run(maze, path + path[-1])
+    assert worst.after.state == "lost"
+    assert total == maze.lowest
+
+
+def test_the_printed_limit_of_the_10x10_maze_can_be_set():
+    assert domain("maze-10x10", step_limit=15).step_limit == 15
+
+
+@pytest.mark.parametrize("name", ["multi-10x10", "multi-20x20"])
+def test_multiple_treasure_maze_in_order(name):
+    maze = domain(name)
+    grid = shipped_map(name, places="xst", start="x")
+    (x,), (s,), treasures = grid.starts, grid.places("s"), grid.places("t")
+    there = way_between(grid, x, s, set())
+    labels, _ = walk(maze, there)
+    assert "s" in labels[-1]
+    assert not any("t" in label or "s" in label for label in labels[:-1])
+    ways = [way_between(grid, s, treasure, set(treasures) - {treasure}) for treasure in treasures]
+    tour = there + "".join(way + reverse(way) for way in ways) + reverse(there)
+    labels, _ = walk(maze, tour)
+    seen = [event for label in labels for event in ("s", "t", "T", "x") if event in label]
+    assert seen == ["s", "t", "s", "t", "s", "t", "s", "T", "x"]
+    ended, total = run(maze, tour)
+    assert ended.after.state == "home"
+    assert total <= maze.highest
+    wasted = len(there) + sum(map(len, ways))
+    assert total == maze.highest - (maze.step_limit // 2 - wasted)
+    assert run(maze, there + ways[0] + ways[0][-1])[1] == maze.lowest
+
+
+def way_between(grid, source, target, avoid):
+    came, frontier = {source: ""}, [source]
+    for cell in frontier:
+        for action, name in enumerate("udlr"):
+            there = grid.beside(cell, action)
+            if there not in came and there not in avoid:
+                came[there] = came[cell] + name
+                frontier.append(there)
+    return came[target]
+
+
+def test_nothing_is_found_before_the_safe_place_or_while_carrying():
+    maze = domain("multi-10x10")
+    grid = shipped_map("multi-10x10", places="xst", start="x")
+    (x,), (s,) = grid.starts, grid.places("s")
+    near = (2, 1)  # a treasure two steps from the start
+    assert grid.at(near) == "t"
+    assert words(walk(maze, "dd")[0]) == ["d", "d"]
+    to_safe = way_between(grid, x, s, set())
+    others = [cell for cell in grid.places("t") if cell != near]
+    first = way_between(grid, s, others[0], {near, others[1]})
+    second = way_between(grid, others[0], others[1], {near, s})
+    back = way_between(grid, others[1], s, {near, others[0]})
+    labels, _ = walk(maze, to_safe + first + second + back + way_between(grid, s, others[1], {near, others[0]}))
+    seen = [event for label in labels for event in ("s", "t", "T") if event in label]
+    assert seen == ["s", "t", "s", "t"]  # the second was passed while carrying, and is found on the next way
+
+
+def test_multiple_treasure_maze_draws_what_is_left():
+    maze = domain("multi-10x10")
+    left = {(scene.note, sum(row.count("t") for row in scene.rows)) for scene in maze.picture.scenes}
+    assert ("looking for the safe place", 3) in left
+    assert ("carrying treasure 1 of 3", 2) in left
+    assert ("3 of 3 treasures safe", 0) in left
+    assert len(maze.picture.scenes) == 16
+
+
+LONG, SHORT = [f"seq_{i}" for i in range(1, 5)], [f"short_{i}" for i in range(1, 6)]
+
+
+def sequence(event):
+    """The places that the machine pushes for an event, the first to visit first."""
+    return catalogue("deliver").run([frozenset({event})]).after.stack[:-1]
+
+
+def test_deliver_sequences():
+    assert all(len(sequence(event)) == 8 for event in LONG)
+    assert all(len(sequence(event)) == 4 for event in SHORT)
+    assert sequence("seq_1")[:2] == ("mall", "store")
+    assert [sequence(event)[:4] for event in LONG] == [sequence(event) for event in SHORT[:4]]
+    pairs = {(a, b) for event in SHORT for a, b in zip(sequence(event), sequence(event)[1:], strict=False)}
+    assert pairs >= {(a, b) for event in LONG for a, b in zip(sequence(event), sequence(event)[1:], strict=False)}
+    assert {sequence(event)[-1] for event in SHORT} == {"mall", "store", "cafe", "post"}
+
+
+def starts(world):
+    return [world.labels[first] for first in world.arrays.start_label]
+
+
+def test_deliver_trains_and_tests_on_its_sequences():
+    eight, four = domain("deliver-8"), domain("deliver-4-8")
+    assert starts(eight) == [frozenset({event}) for event in LONG] == starts(four.tests[0])
+    assert starts(four) == [frozenset({event}) for event in SHORT]
+    assert eight.tested_on == (eight,)
+    assert eight.labels == four.labels
+    assert np.array_equal(eight.arrays.label, four.arrays.label)
+    assert (eight.arrays.reward == -0.5).all()
+    assert set(eight.events) == set(catalogue("deliver").events)
+    assert eight.states == 400
+
+
+def fewest_steps(world, event):
+    """Steps of the shortest episode of a sequence: visit all in order, then step on plain floor."""
+    places, arrays = sequence(event), world.arrays
+    layer = {(int(arrays.start_state[0]), 0)}
+    seen, steps = set(layer), 0
+    while True:
+        steps, following = steps + 1, set()
+        for cell, done in layer:
+            for action in range(4):
+                label = world.labels[arrays.label[cell, action, 0]]
+                if done == len(places) and not label:
+                    return steps
+                there = (int(arrays.next[cell, action, 0]), done + (done < len(places) and places[done] in label))
+                following.add(there)
+        layer = following - seen
+        seen |= layer
+
+
+def test_deliver_allows_the_returns_it_says():
+    eight, four = domain("deliver-8"), domain("deliver-4-8")
+    for world, events, deliveries in ((eight, LONG, 8), (four, SHORT, 4), (four.tests[0], LONG, 8)):
+        fewest = min(fewest_steps(world, event) for event in events)
+        assert world.highest == 1e3 * (deliveries + 1) - 0.5 * fewest
+        assert world.lowest == -1000
+
+
+def nearest_steps(event):
+    """Steps of an agent that always goes to the nearest place of the next type (the first in reading order of several)."""
+    grid = shipped_map("deliver", places="MSCP")
+    letter = {"mall": "M", "store": "S", "cafe": "C", "post": "P"}
+    (here,), steps = grid.starts, 0
+    for place in sequence(event):
+        near = {cell: away or 2 for cell, away in grid.distances(here).items() if grid.at(cell) == letter[place]}
+        here = min(near, key=near.get)
+        steps += near[here]
+    return steps + 1
+
+
+def test_deliver_rewards_looking_ahead():
+    world = domain("deliver-8")
+    assert all(nearest_steps(event) > 1.1 * fewest_steps(world, event) for event in LONG)
+
+
+@pytest.mark.parametrize("name", ["letter", "maze-5x5", "multi-10x10", "deliver-8", "paint", "echo"])
+def test_events_are_those_of_the_machine(name):
+    world = domain(name)
+    assert set(world.events) == set(catalogue(world.machine).events)

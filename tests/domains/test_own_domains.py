@@ -1,0 +1,233 @@
+"""A user's own domain: from a map, from arrays, and from Gymnasium's tables; and what is said of faulty ones."""
+
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from pdrm.domains import domain, from_arrays, from_gymnasium, grid_domain, parse_map, read_map
+from pdrm.errors import (
+    BadArrays,
+    BadDomainSetting,
+    CannotOpen,
+    NoStart,
+    NoTransitionTable,
+    NotUtf8,
+    RaggedMap,
+    TooLarge,
+    UnknownPlace,
+    UnreachablePlace,
+)
+from tests.contracts import check_domain
+from tests.domains.walks import walk, words
+
+KITCHEN = "// a comment\n@.c\n#.t\n"
+
+
+def kitchen(**options):
+    grid = parse_map(KITCHEN, places="ct")
+    return grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, **options)
+
+
+def test_own_map_keeps_the_contract(tmp_path):
+    file = tmp_path / "kitchen.txt"
+    file.write_text(KITCHEN)
+    grid = read_map(file, places="ct")
+    check_domain(grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, directions=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "heard"),
+    [
+        ({}, ["", "coffee", ""]),
+        ({"directions": True}, ["r", "r+coffee", "r"]),
+        ({"standing": True}, ["", "coffee", "coffee"]),
+        ({"directions": True, "bump": ()}, ["r", "r+coffee", ""]),
+        ({"bump": ("ouch",)}, ["", "coffee", "ouch"]),
+    ],
+)
+def test_what_a_map_emits(options, heard):
+    assert words(walk(kitchen(**options), "rrr")[0]) == heard
+
+
+def test_step_reward_and_start_label():
+    world = kitchen(step_reward=-1.0, start_labels=[frozenset({"go"})], more_events=("go",))
+    labels, paid = walk(world, "rr")
+    assert (words(labels), paid) == (["go", "", "coffee"], -2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "where"),
+    [
+        ("@.?", UnknownPlace, "<map>:1:3"),
+        ("@..", UnknownPlace, "has no `c`"),
+        ("..c", NoStart, "<map>:1:1"),
+        ("@.c\n..", RaggedMap, "<map>:2:3"),
+        ("@.c\n....", RaggedMap, "<map>:2:4"),
+        ("", RaggedMap, "no map"),
+        ("// a wall between\n@#c", UnreachablePlace, "<map>:2:3"),
+        ("@c" + "." * 1000, TooLarge, "1000 is the most"),
+    ],
+)
+def test_faulty_maps(text, error, where):
+    with pytest.raises(error, match=where):
+        parse_map(text, places="c")
+
+
+def test_unreadable_maps(tmp_path):
+    with pytest.raises(CannotOpen, match="no such file"):
+        read_map(tmp_path / "none.txt")
+    (tmp_path / "latin.txt").write_bytes(b"@.\xe9")
+    with pytest.raises(NotUtf8, match="byte 2"):
+        read_map(tmp_path / "latin.txt")
+
+
+def test_own_arrays_keep_the_contract():
+    check_domain(
+        from_arrays(
+            "drift",
+            next=[[[0, 1]], [[1, 0]]],
+            label=[[[0, 1]], [[0, 0]]],
+            labels=[(), ("moved",)],
+            probability=[[[0.25, 0.75]], [[1.0, 0.0]]],
+            start={0: 0.5, 1: 0.5},
+            step_limit=20,
+        )
+    )
+
+
+SOUND = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "labels": [(), ("end",)], "step_limit": 10}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"next": [[0, 2], [0, 1]]}, "next is 2 at state 0, action 1, outcome 0"),
+        ({"label": [[0, 1], [0, 7]]}, "label is 7 at state 1, action 1, outcome 0"),
+        ({"reward": [[0, 1], [float("nan"), 0]]}, "reward is nan at state 1, action 0, outcome 0"),
+        ({"reward": float("inf")}, "reward is inf at state 0, action 0, outcome 0"),
+        ({"probability": [[1, 0.5], [1, 1]]}, "sum of probability is 0.5 at state 0, action 1"),
+        ({"probability": [[1, 1], [1, -1]]}, "probability is -1.0 at state 1, action 1, outcome 0"),
+        ({"probability": [[1, 1]]}, "`probability` has shape"),
+        ({"next": [[[0, 1], [0, 1]], [[0, 1], [0, 1]]]}, "no probabilities"),
+        ({"next": [[0, 0.5], [0, 1]]}, "`next` has shape"),
+        ({"next": "no"}, "`next` is not an array of numbers|`next` has shape"),
+        ({"start": 5}, "start_state is 5 at start 0"),
+        ({"start": {0: 0.5}}, "sum of start_probability is 0.5"),
+        ({"start": {}}, "0 starts"),
+        ({"start_label": 4}, "start_label is 4 at start 0"),
+        ({"terminal": [True]}, "`terminal` has shape"),
+        ({"events": ["other"]}, "label 1 holds `end`"),
+        ({"events": ["end", "end"]}, "an event twice"),
+        ({"labels": [("end",), ("end",)]}, "a label twice"),
+        ({"actions": ["only"]}, "shape"),
+    ],
+)
+def test_faulty_arrays(change, message):
+    with pytest.raises(BadArrays, match=message):
+        from_arrays("faulty", **(SOUND | change))
+
+
+def test_arrays_of_another_type_are_refused():
+    letter = domain("letter")
+    with pytest.raises(BadArrays, match="`next` is int64 with 3 axes"):
+        replace(letter, arrays=letter.arrays._replace(next=letter.arrays.next.astype(np.int64)))
+    for limit in (0, 1.5):
+        with pytest.raises(BadDomainSetting, match="step limit"):
+            replace(letter, step_limit=limit)
+
+
+def entering(places):
+    """The labelling function that names the states one enters."""
+    return lambda *step: {places[step[2]]} if step[2] in places else set()
+
+
+LAKE = {5: "hole", 7: "hole", 11: "hole", 12: "hole", 15: "goal"}
+
+
+def test_frozen_lake():
+    env = gymnasium.make("FrozenLake-v1")
+    lake = from_gymnasium(env, entering(LAKE))
+    check_domain(lake)
+    assert (lake.name, lake.states, lake.step_limit) == ("FrozenLake-v1", 16, 100)
+    assert np.flatnonzero(lake.arrays.terminal).tolist() == sorted(LAKE)
+    assert lake.arrays.probability[0, 0].tolist() == pytest.approx([1 / 3] * 3)
+    assert lake.arrays.start_state.tolist() == [0]
+    assert lake.events == ("goal", "hole")
+
+
+def test_taxi():
+    env = gymnasium.make("Taxi-v4")
+    taxi = from_gymnasium(env, lambda s, a, t: {"pick"} if a == 4 and s != t else ())
+    check_domain(taxi)
+    assert taxi.states == 500  # no copies: states of a delivered passenger are entered by delivering only
+    assert taxi.arrays.terminal.sum() == 4
+    assert len(taxi.arrays.start_state) == 300
+    assert taxi.arrays.reward.max() == 20
+
+
+def test_cliff_walking():
+    env = gymnasium.make("CliffWalking-v1")
+    with pytest.raises(BadDomainSetting, match="no step limit"):
+        from_gymnasium(env, entering({47: "goal"}))
+    cliff = from_gymnasium(env, entering({47: "goal"}), step_limit=50, actions=["u", "r", "d", "l"])
+    check_domain(cliff)
+    assert words(walk(cliff, "u" + "r" * 11 + "d")[0])[-1] == "goal"
+    assert walk(cliff, "u" + "r" * 11 + "d")[1] == -13
+    assert walk(cliff, "r")[1] == -100
+
+
+class Tabled(gymnasium.Env):
+    """Two states; the second ends the episode when it is left, not when it is entered."""
+
+    def __init__(self, table, starts=(0,)):
+        self.P = table
+        self.observation_space = self.action_space = gymnasium.spaces.Discrete(2)
+        self.starts = starts
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        return int(self.np_random.choice(self.starts)), {}
+
+
+LEAVING = {0: {0: [(1.0, 1, 0.0, False)]}, 1: {0: [(1.0, 1, 5.0, True)]}}
+
+
+def test_a_state_that_ends_only_on_one_way_in_gets_a_copy():
+    world = from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9)
+    assert world.states == 3
+    assert world.arrays.next[:, 0, 0].tolist() == [1, 2, 2]
+    assert world.arrays.terminal.tolist() == [False, False, True]
+    assert world.describe(2) == "1, ended"
+
+
+def test_environments_that_cannot_be_read():
+    with pytest.raises(NoTransitionTable, match="no transition table"):
+        from_gymnasium(gymnasium.make("CartPole-v1"), entering({}))
+    with pytest.raises(NoTransitionTable, match="shape"):
+        from_gymnasium(Tabled({0: {}}), entering({}))
+    with pytest.raises(NoTransitionTable, match="by state and action"):
+        from_gymnasium(Tabled({0: {0: [(1.0, 0)]}}), entering({}))
+    with pytest.raises(NoTransitionTable, match="by state and action"):
+        from_gymnasium(Tabled({"a": {}}), entering({}))
+    with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
+        from_gymnasium(Tabled({0: {0: [(1.0, 7, 0.0, True)]}}), entering({}), step_limit=9, start={0: 1.0})
+    with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
+        from_gymnasium(Tabled({0: {0: [(1.0, 7, 0.0, False)]}}), entering({}), step_limit=9, start={0: 1.0})
+    with pytest.raises(BadArrays, match="start 0 is 4"):
+        from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={4: 1.0})
+    with pytest.raises(BadDomainSetting, match="a set of events"):
+        from_gymnasium(Tabled(LEAVING), lambda *_: "goal", step_limit=9)
+    with pytest.raises(BadDomainSetting, match="start="):
+        from_gymnasium(Tabled(LEAVING, starts=(0, 1)), entering({}), step_limit=9)
+
+
+def test_arrays_pass_into_numba():
+    from numba import njit
+
+    @njit
+    def total(arrays):
+        return arrays.probability.sum() + arrays.next[0, 0, 0] + arrays.start_label[0]
+
+    assert total(domain("maze-5x5").arrays) == 8 * 4 + 0 - 1

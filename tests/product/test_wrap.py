@@ -1,0 +1,192 @@
+import copy
+import pickle
+from random import Random
+
+import gymnasium
+import pytest
+from gymnasium import spaces
+
+import pdrm
+from pdrm.errors import EpisodeOver
+from proofs.random_machines import random_machine
+from tests.product.tasks import COINS, Script, corridor, shopping
+
+A, B, C = (frozenset(letter) for letter in "ABC")
+NOTHING = frozenset()
+
+
+def played(env, actions=()):
+    """Everything an episode gives: (observation, reward, terminated, truncated, info) from the reset on."""
+    observation, info = env.reset(seed=3)
+    steps = [(observation, 0.0, False, False, info)]
+    while not (steps[-1][2] or steps[-1][3]):
+        steps.append(env.step(next(actions) if actions else 0))
+    return steps
+
+
+def test_an_episode_of_letter():
+    env = pdrm.wrap(Script([None, A, A, B, C, NOTHING, C, C, C]), "letter", "info")
+    steps = played(env)
+    assert [step[4]["machine"]["state"] for step in steps] == ["u0", "u0", "u0", "u1", "u1", "u1", "u1", "u2"]
+    assert [len(step[4]["machine"]["stack"]) for step in steps] == [1, 2, 3, 3, 2, 2, 1, 1]
+    assert [round(step[1], 6) for step in steps] == [0, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49, 1.5]
+    assert [step[2] for step in steps] == [False] * 7 + [True], "the machine's final state terminates"
+    assert steps[-1][4] == {
+        "label": C,
+        "at": 7,
+        "machine": {"reward": 1.0, "environment_reward": 0.5, "state": "u2", "stack": ("#",), "label": C},
+    }
+
+
+@pytest.mark.parametrize("ends", ["terminated", "truncated"])
+def test_the_environments_own_end_is_kept(ends):
+    last = played(pdrm.wrap(Script([None, A, A], ends), "letter", "info"))[-1]
+    assert last[2:4] == (ends == "terminated", ends == "truncated")
+    assert last[4]["machine"]["state"] == "u0"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_episodes_are_what_the_readable_machine_says(seed):
+    random = Random(seed)
+    machine = random_machine(random)
+    word = random.choices(list(machine.alphabet.labels()), k=20)
+    begin = machine.begin()
+    if begin.after.state in machine.final:
+        return
+    env = pdrm.wrap(Script([None, *word], "truncated"), machine, "info", pdrm.TopK(3))
+    _, info = env.reset()
+    assert info["machine"]["reward"] == begin.reward
+    here = begin.after
+    for label in word:
+        try:
+            step = machine.step(here, label)
+        except pdrm.PdrmError as error:
+            with pytest.raises(type(error), match="at step"):
+                env.step(0)
+            return
+        here = step.after
+        observation, reward, terminated, _, info = env.step(0)
+        assert (info["machine"]["reward"], reward) == (step.reward, 0.5 + step.reward)
+        assert env.configuration == here == pdrm.Configuration(info["machine"]["state"], info["machine"]["stack"])
+        assert observation["stack"].tolist() == [machine.stack.index(s) + 1 for s in here.stack[:3]] + [0] * (
+            3 - len(here.stack)
+        )
+        assert terminated == (here.state in machine.final)
+        if terminated:
+            return
+
+
+SILENT_START = """
+name silent
+events a
+stack # X
+start u
+final done
+otherwise stay 0
+u -> v : eps, # / X #, 2
+v -> v : a, X / X X, 3
+v -> done : !a, X / X, 5
+"""
+
+
+def test_what_is_paid_at_reset_is_in_its_info():
+    machine = pdrm.parse(SILENT_START)
+    silent = pdrm.wrap(Script([None, {"a"}]), machine, "info").reset()[1]["machine"]
+    assert (silent["reward"], silent["stack"], silent["label"]) == (2.0, ("X", "#"), None)
+    labelled = pdrm.wrap(Script([{"a"}, {"a"}]), machine, "info").reset(options={"x": 1})[1]
+    assert labelled["machine"]["reward"] == 5.0
+    assert labelled["machine"]["stack"] == ("X", "X", "#")
+    assert labelled["machine"]["label"] == labelled["label"] == {"a"}
+    assert labelled["options"] == {"x": 1}
+
+
+def test_the_label_at_reset_by_a_function():
+    env = pdrm.wrap(Script([{"A"}, {"B"}]), "letter", lambda *_: (), labels_at_reset=lambda _, info: [*info["label"]])
+    assert env.reset()[1]["machine"]["stack"] == ("A", "#")
+    without = pdrm.wrap(Script([{"A"}, {"B"}]), "letter", lambda *_: ())
+    assert without.reset()[1]["machine"]["stack"] == ("#",)
+
+
+def test_the_labelling_function_sees_the_step():
+    seen = []
+    env = pdrm.wrap(Script([None, A, B]), "letter", lambda *step: seen.append(step) or set())
+    env.reset()
+    env.step(1)
+    env.step(0)
+    assert [step[:3] for step in seen] == [(0, 1, 1), (1, 0, 2)]
+    assert seen[1][3]["at"] == 2
+
+
+def test_seeds_are_passed_on():
+    def trace(seed):
+        env = pdrm.wrap(corridor(), COINS, shopping)
+        env.reset(seed=seed)
+        return [env.step(0)[0]["observation"] for _ in range(20)]
+
+    assert trace(1) == trace(1)
+    assert len({tuple(trace(seed)) for seed in range(5)}) > 1
+
+
+def test_after_the_end_comes_reset():
+    env = pdrm.wrap(Script([None, A, A]), "letter", "info")
+    with pytest.raises(EpisodeOver, match="reset"):
+        env.step(0)
+    for _ in range(2):
+        played(env)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
+    env.reset()
+    assert env.configuration == pdrm.Configuration("u0", ("#",))
+
+
+def test_other_machines_are_translated(tmp_path):
+    counting = pdrm.wrap(Script([None, A, B, C, C]), "letter-counting", "info")
+    pushdown = pdrm.wrap(Script([None, A, B, C, C]), pdrm.catalogue("letter-pushdown"), "info")
+    assert [step[1:4] for step in played(counting)] == [step[1:4] for step in played(pushdown)]
+    path = tmp_path / "once.pdrm"
+    path.write_text("name once\nevents A\nstart u\nfinal done\notherwise stay 0\nu -> done : A, 1")
+    for form in (path, str(path), pdrm.load(path)):
+        assert played(pdrm.wrap(Script([None, A, A]), form, "info"))[-1][1:3] == (1.5, True)
+
+
+def walk(env, count):
+    return [(step[0]["observation"], *step[1:]) for step in (env.step(index % 4) for index in range(count))]
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def test_copies_go_their_own_way(duplicate):
+    env = pdrm.wrap(corridor(), COINS, shopping)
+    env.reset(seed=5)
+    walk(env, 3)
+    twin = duplicate(env)
+    assert walk(env, 2) == walk(twin, 2)
+
+
+def test_the_spec_makes_it_anew():
+    env = pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(2))
+    again = gymnasium.make(env.spec)
+    assert again.observation_space == env.observation_space
+    assert again.reset(seed=1)[1] == env.reset(seed=1)[1]
+
+
+class Owner:
+    """A labelling method of something that holds an open file cannot be copied."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def events(self, *_):
+        return set()
+
+
+def test_a_method_labels_too(tmp_path):
+    with (tmp_path / "log").open("w") as file:
+        env = pdrm.wrap(corridor(), COINS, Owner(file).events)
+        env.reset(seed=1)
+        assert env.step(0)[4]["machine"]["label"] == NOTHING
+
+
+def test_spaces_of_any_kind_are_kept():
+    env = pdrm.wrap(gymnasium.make("Blackjack-v1"), "letter", lambda *_: set())
+    assert isinstance(env.observation_space["observation"], spaces.Tuple)
+    assert env.reset(seed=1)[0] in env.observation_space

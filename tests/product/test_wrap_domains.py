@@ -1,0 +1,41 @@
+"""Our own environments report their labels in `info`, at reset too: wrapped with `labels="info"`, each with its machine."""
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import pdrm
+from pdrm.domains.catalogue import domain
+from pdrm.domains.environment import FiniteEnv
+from pdrm.product.any_machine import pushdown_machine
+
+NAMES = ["letter", "maze-5x5", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_machine_reads_what_the_domain_emits(name):
+    machine = pushdown_machine(domain(name).machine)
+    env = pdrm.wrap(FiniteEnv(name), machine, "info")
+    env.action_space.seed(0)
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        begin = machine.begin()
+        here, paid = begin.after, begin.reward
+        if info["label"] is not None:
+            step = machine.step(here, info["label"])
+            here, paid = step.after, paid + step.reward
+        assert (env.configuration, info["machine"]["reward"]) == (here, paid)
+        over = False
+        while not over:
+            _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+            step = machine.step(here, info["label"])
+            here, over = step.after, terminated or truncated
+            assert env.configuration == here
+            assert reward == info["machine"]["environment_reward"] + step.reward
+            assert terminated >= (here.state in machine.final)
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*the environment not having a spec:UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_gymnasium_finds_nothing_wrong(name):
+    check_env(pdrm.wrap(FiniteEnv(name), domain(name).machine, "info", flatten=True))

@@ -1,0 +1,169 @@
+from collections import deque
+
+import gymnasium
+import pytest
+from gymnasium.vector import SyncVectorEnv
+
+import pdrm
+from pdrm.errors import (
+    BadEnvironmentReward,
+    BadLabel,
+    BadSetting,
+    CannotOpen,
+    CannotTranslate,
+    CannotWrap,
+    EpisodeOver,
+    FinishedAtReset,
+    ImpossibleLabel,
+    UndefinedMove,
+    UnknownEvent,
+    UnknownMachine,
+)
+from tests.product.tasks import COINS, Script, corridor, shopping
+
+A = frozenset("A")
+
+
+def coins_and_more(_before, _action, after, _info):
+    return {"coyn"} if after == 0 else {"door"}
+
+
+def test_an_unknown_event_says_where_it_came_from():
+    env = pdrm.wrap(corridor(), COINS, coins_and_more)
+    env.reset(seed=0)
+    with pytest.raises(UnknownEvent) as raised:
+        deque((env.step(0) for _ in range(100)), maxlen=0)
+    said = str(raised.value)
+    for part in ("`coyn`", "`coins_and_more`", "FrozenLake-v1", "at step ", "did you mean `coin`?"):
+        assert part in said
+    with pytest.raises(EpisodeOver):
+        env.step(0)
+
+
+@pytest.mark.parametrize("source", ["info", "function"])
+def test_an_unknown_event_at_reset(source):
+    labels_at_reset = None if source == "info" else lambda _, info: info["label"]
+    env = pdrm.wrap(Script([{"X"}]), "letter", "info", labels_at_reset=labels_at_reset)
+    with pytest.raises(UnknownEvent, match=rf"{source}.*at reset"):
+        env.reset()
+
+
+def test_exclusive_events():
+    env = pdrm.wrap(corridor(), COINS, lambda *_: {"coin", "pay"})
+    env.reset()
+    with pytest.raises(ImpossibleLabel, match="at step 1"):
+        env.step(0)
+
+
+def test_no_rule_and_otherwise_error():
+    machine = pdrm.parse("name m\nevents A\nstack # X\nstart u\notherwise error\nu -> u : A, # / X #, 0")
+    env = pdrm.wrap(Script([None, A, A, A]), machine, "info")
+    env.reset()
+    env.step(0)
+    with pytest.raises(UndefinedMove, match=r"\{A\} at u, X #.*at step 2"):
+        env.step(0)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [None, "A", b"A", {"A": True}, 1, {1}, [["A"]], (x for x in "A")],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_label(returned):
+    env = pdrm.wrap(Script([None, A]), "letter", lambda *_: returned)
+    env.reset()
+    with pytest.raises(BadLabel, match="return a set of event names"):
+        env.step(0)
+
+
+def test_no_label_in_info():
+    env = pdrm.wrap(corridor(), "letter", "info")
+    env.reset()
+    with pytest.raises(BadLabel, match=r'info\["label"\]'):
+        env.step(0)
+
+
+class Pays(Script):
+    def __init__(self, reward):
+        super().__init__([None, A, A])
+        self.reward = reward
+
+    def step(self, action):
+        observation, _, *rest = super().step(action)
+        return observation, self.reward, *rest
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
+def test_rewards_are_finite(reward):
+    env = pdrm.wrap(Pays(reward), "letter", "info")
+    env.reset()
+    with pytest.raises(BadEnvironmentReward, match="step 1"):
+        env.step(0)
+
+
+FINISHED = "name m\nevents A\nstack #\nstart u\nfinal done\notherwise stay 0\nu -> done : "
+
+
+def test_an_episode_over_before_it_begins():
+    with pytest.raises(FinishedAtReset, match="`done`"):
+        pdrm.wrap(Script([None]), pdrm.parse(FINISHED + "eps, # / #, 1"), "info")
+    env = pdrm.wrap(Script([A, A]), pdrm.parse(FINISHED + "A, # / #, 1"), "info")
+    with pytest.raises(FinishedAtReset, match="at reset"):
+        env.reset()
+
+
+class Talks(Script):
+    def reset(self, **given):
+        observation, info = super().reset(**given)
+        return observation, info | {"machine": "mine"}
+
+
+def test_the_entry_of_info_must_be_free():
+    with pytest.raises(CannotWrap, match="`machine`"):
+        pdrm.wrap(Talks([None]), "letter", "info").reset()
+
+
+TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
+
+
+@pytest.mark.parametrize(
+    ("machine", "error", "said"),
+    [
+        ("leter", UnknownMachine, "letter"),
+        ("no/such.pdrm", CannotOpen, "no/such.pdrm"),
+        (pdrm.parse(TWO), CannotTranslate, "2 counters"),
+        (7, BadSetting, "7 is no machine"),
+    ],
+    ids=["name", "path", "two counters", "number"],
+)
+def test_what_is_no_machine(machine, error, said):
+    with pytest.raises(error, match=said):
+        pdrm.wrap(corridor(), machine, shopping)
+
+
+@pytest.mark.parametrize("given", [{"labels": "label"}, {"labels": {"A"}}, {"labels": "info", "labels_at_reset": "x"}])
+def test_what_is_no_labelling(given):
+    with pytest.raises(BadSetting, match="set of events"):
+        pdrm.wrap(corridor(), COINS, **given)
+
+
+def test_what_is_no_environment():
+    with pytest.raises(CannotWrap, match=r"gymnasium.make\('FrozenLake-v1'\)"):
+        pdrm.wrap("FrozenLake-v1", COINS, shopping)
+    with pytest.raises(CannotWrap, match="interface"):
+        pdrm.wrap(object(), COINS, shopping)
+    vector = SyncVectorEnv([corridor])
+    with pytest.raises(CannotWrap, match="wrap_vector"):
+        pdrm.wrap(vector, COINS, shopping)
+    with pytest.raises(CannotWrap, match="wrap before vectorising"):
+        pdrm.wrap_vector(vector, COINS, shopping)
+    with pytest.raises(CannotWrap):
+        pdrm.wrap_vector([gymnasium.make("FrozenLake-v1")], COINS, shopping)
+    with pytest.raises(CannotWrap):
+        pdrm.wrap_vector([], COINS, shopping)
+
+
+@pytest.mark.parametrize("given", [{"mode": "threads"}, {"autoreset": "sometimes"}], ids=str)
+def test_what_is_no_mode(given):
+    with pytest.raises(BadSetting, match="use"):
+        pdrm.wrap_vector([corridor], COINS, shopping, **given)

@@ -1,0 +1,122 @@
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import pdrm
+from pdrm.errors import BadSetting, CannotWrap, StackTooHigh
+from tests.product.tasks import COINS, Script, corridor, shopping
+
+A = frozenset("A")
+
+
+def nothing(*_):
+    return set()
+
+
+def test_the_dictionary():
+    env = pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(2))
+    assert env.observation_space == spaces.Dict(
+        [
+            ("observation", spaces.Discrete(3)),
+            ("machine", spaces.Discrete(4)),
+            ("stack", spaces.MultiDiscrete([3, 3])),
+        ]
+    )
+    assert str(env.reset(seed=0)[0]) == "{'observation': 1, 'machine': 0, 'stack': array([1, 0])}"
+    assert set(pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(0)).reset()[0]) == {"observation", "machine"}
+
+
+ENVIRONMENTS = ["FrozenLake-v1", "Blackjack-v1", "CartPole-v1", "MountainCarContinuous-v0"]
+
+
+@pytest.mark.parametrize("view", [pdrm.TopK(0), pdrm.TopK(1), pdrm.TopK(3)], ids=str)
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_flat_is_what_gymnasium_makes_of_the_dictionary(name, view):
+    plain = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, view)
+    flat = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, view, flatten=True)
+    assert flat.observation_space.dtype == np.float32
+    plain.action_space.seed(1)
+    pairs = [(plain.reset(seed=4)[0], flat.reset(seed=4)[0])]
+    for _ in range(3):
+        action = plain.action_space.sample()
+        one, other = plain.step(action), flat.step(action)
+        pairs.append((one[0], other[0]))
+        if one[2]:
+            break
+    for observation, vector in pairs:
+        assert observation in plain.observation_space
+        assert vector in flat.observation_space
+        expected = spaces.flatten(plain.observation_space, observation).astype(np.float32)
+        np.testing.assert_array_equal(vector, expected)
+
+
+def test_numbers_tell_all_observations_apart():
+    settings = {"labels": shopping, "view": pdrm.TopK(2)}
+    plain, number = pdrm.wrap(corridor(), COINS, **settings), pdrm.wrap(corridor(), COINS, discrete=True, **settings)
+    assert number.observation_space == spaces.Discrete(3 * 4 * 9)
+    seen = {}
+    for seed in range(30):
+        one, other = plain.reset(seed=seed)[0], number.reset(seed=seed)[0]
+        over = False
+        while not over:
+            assert other in number.observation_space
+            assert seen.setdefault(other, str(one)) == str(one)
+            action = int(plain.np_random.integers(4))
+            number.np_random.integers(4)
+            (one, _, terminated, truncated, _), (other, *_) = plain.step(action), number.step(action)
+            over = terminated or truncated
+    assert len(set(seen.values())) == len(seen) > 8
+
+
+def test_a_full_stack_has_a_depth():
+    env = pdrm.wrap(Script([None, A, A, A, A]), "letter", "info", pdrm.FullStack(), depth=4)
+    assert env.reset()[0]["stack"].tolist() == [1, 0, 0, 0]
+    for expected in ([2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 2, 1]):
+        assert env.step(0)[0]["stack"].tolist() == expected
+    with pytest.raises(StackTooHigh, match=r"5 symbols.*room for 4.*step 4"):
+        env.step(0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"view": pdrm.FullStack()},
+        {"view": pdrm.FullStack(), "depth": 0},
+        {"view": pdrm.FullStack(), "depth": True},
+        {"view": pdrm.TopK(1), "depth": 3},
+        {"view": 1},
+        {"flatten": True, "discrete": True},
+        {"view": pdrm.TopK(50), "discrete": True},
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused(settings):
+    with pytest.raises(BadSetting, match="fix:"):
+        pdrm.wrap(corridor(), COINS, shopping, **settings)
+
+
+def test_k_is_not_negative():
+    with pytest.raises(BadSetting, match="k is -1"):
+        pdrm.TopK(-1)
+
+
+class Words(Script):
+    observation_space = spaces.Sequence(spaces.Discrete(3))
+
+
+def test_only_what_can_be_flattened_is():
+    with pytest.raises(CannotWrap, match="cannot be flattened"):
+        pdrm.wrap(Words([None]), "letter", nothing, flatten=True)
+    with pytest.raises(CannotWrap, match="is no number"):
+        pdrm.wrap(gymnasium.make("CartPole-v1"), "letter", nothing, discrete=True)
+
+
+@pytest.mark.parametrize("settings", [{}, {"flatten": True}], ids=str)
+def test_observations_are_the_callers_own(settings):
+    env = pdrm.wrap(Script([None, A, A, A]), "letter", "info", **settings)
+    first = env.reset()[0]
+    array = first if settings else first["stack"]
+    array[:] = 9
+    again = env.reset()[0]
+    assert (again if settings else again["stack"]).max() < 9

@@ -1,0 +1,170 @@
+"""Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
+
+from functools import partial
+from time import perf_counter
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import pdrm
+from tests.product.plain_q import learnt, mean_return
+from tests.product.tasks import COINS, ROUND_TRIP, corridor, shopping, sightseeing
+
+# Turn left as often as you like, step forward, then turn right as often: the way a nested task is undone.
+UNWIND = pdrm.parse("""
+name      unwind
+events    left right forward
+exclusive left right forward
+stack     # L
+start     wind
+final     even odd
+otherwise stay -0.1
+
+wind   -> wind   : left,    z / L z, 0
+wind   -> unwind : forward, L / L,   0
+unwind -> unwind : right,   L / eps, 1
+unwind -> even   : forward, # / #,   2
+unwind -> odd    : forward, L / L,  -2
+""")
+
+
+def turns(_before, action, _after, _info):
+    return {("left", "right", "forward")[action]} if action < 3 else set()
+
+
+def minigrid(**settings):
+    wrappers = pytest.importorskip("minigrid.wrappers")
+    return wrappers.ImgObsWrapper(gymnasium.make("MiniGrid-Empty-5x5-v0", **settings))
+
+
+def test_the_coins_need_the_stack():
+    """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
+    returns = {}
+    for k in (0, 1):
+        env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, pdrm.TopK(k), discrete=True)
+        returns[k] = mean_return(env, learnt(env, 50_000), range(1000, 1200))
+    assert returns[1] > 0.95
+    assert returns[0] < 0.5
+
+
+def test_the_round_trip_by_taxi_needs_the_stack():
+    seeds = [6, 27, 8, 11, 48, 50]  # two from each of three depots, all to B
+    returns = {}
+    for k in (0, 1):
+        bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
+        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, pdrm.TopK(k), discrete=True)
+        returns[k] = mean_return(env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds)
+    assert returns[1] > 28
+    assert returns[0] < 15, "at best, the passenger is simply delivered"
+
+
+def test_unwinding_in_minigrid():
+    env = pdrm.wrap(minigrid(), UNWIND, turns, pdrm.TopK(2))
+    env.reset(seed=0)
+    steps = [env.step(action) for action in (0, 0, 2, 1, 1, 2)]
+    assert [step[4]["machine"]["reward"] for step in steps] == [0, 0, 0, 1, 1, 2]
+    assert [step[2] for step in steps] == [False] * 5 + [True]
+    assert steps[1][0]["stack"].tolist() == [2, 2]
+    assert steps[1][0]["observation"].shape == (7, 7, 3)
+
+
+WRAPPED = {
+    "FrozenLake": lambda **form: pdrm.wrap(corridor(), COINS, shopping, **form),
+    "Taxi": lambda **form: pdrm.wrap(gymnasium.make("Taxi-v4"), ROUND_TRIP, sightseeing, **form),
+    "MiniGrid": lambda **form: pdrm.wrap(minigrid(), UNWIND, turns, **form),
+}
+FORMS = [{}, {"flatten": True}, {"view": pdrm.TopK(0)}, {"view": pdrm.FullStack(), "depth": 300}]
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("name", WRAPPED)
+def test_gymnasium_finds_nothing_wrong(name, form, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # to render without a display
+    env = WRAPPED[name](**form)
+    # MiniGrid's own wrapper cannot be made anew from its spec, as these two checks ask for.
+    own = name == "MiniGrid"
+    check_env(env, skip_render_check=own, skip_close_check=own)
+
+
+@pytest.mark.filterwarnings("ignore:The minimal resolution for an image:UserWarning")  # MiniGrid's are 7 by 7
+@pytest.mark.parametrize("form", FORMS[:3], ids=str)
+@pytest.mark.parametrize("name", WRAPPED)
+def test_stable_baselines_finds_nothing_wrong(name, form):
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    checker.check_env(WRAPPED[name](**form), skip_render_check=True)
+
+
+@pytest.fixture
+def torch_alone():
+    """Torch on one thread: tests share the cores."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("torch_alone")
+def test_dqn_learns_to_unwind_in_minigrid():
+    sb3 = pytest.importorskip("stable_baselines3")
+    env = pdrm.wrap(minigrid(max_steps=20), UNWIND, turns, flatten=True)
+    agent = sb3.DQN(
+        "MlpPolicy",
+        env,
+        learning_rate=1e-3,
+        learning_starts=200,
+        train_freq=1,
+        batch_size=64,
+        gamma=0.9,
+        target_update_interval=100,
+        exploration_fraction=0.5,
+        policy_kwargs={"net_arch": [32]},
+        seed=0,
+        device="cpu",
+    )
+    agent.learn(3_000)
+    here, _ = env.reset(seed=1)
+    total, over = 0.0, False
+    while not over:
+        here, reward, terminated, truncated, _ = env.step(int(agent.predict(here, deterministic=True)[0]))
+        total, over = total + reward, terminated or truncated
+    assert total > 2, "left, forward, right, forward pays 3; random play about -1"
+
+
+def test_stable_baselines_own_vectors():
+    env_util = pytest.importorskip("stable_baselines3.common.env_util")
+    envs = env_util.make_vec_env(WRAPPED["FrozenLake"], n_envs=3, seed=0, env_kwargs={"flatten": True})
+    envs.reset()
+    ended = 0
+    for _ in range(200):
+        observations, _, dones, infos = envs.step(np.zeros(3, int) + 2 * (np.arange(3) % 2))
+        for index in np.flatnonzero(dones):
+            ended += 1
+            assert infos[index]["terminal_observation"].shape == (10,)
+            assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], "the machine begins anew"
+    assert ended
+    envs.close()
+
+
+def seconds(env, steps=200):
+    env.reset(seed=0)
+    step = env.step
+    begin = perf_counter()
+    for _ in range(steps):
+        step(0)
+    return (perf_counter() - begin) / steps
+
+
+@pytest.mark.parametrize("form", [{}, {"flatten": True}, {"discrete": True}], ids=str)
+def test_a_step_costs_little(form):
+    """At most 5 µs over the bare environment: the best of many short interleaved bursts, since others use the cores too."""
+    lake = partial(
+        gymnasium.make, "FrozenLake-v1", is_slippery=False, max_episode_steps=10**9, disable_env_checker=True
+    )
+    bare, wrapped = lake(), pdrm.wrap(lake(), "letter", lambda *step: {"A"} if step[2] == 4 else set(), **form)
+    pairs = np.array([(seconds(bare), seconds(wrapped)) for _ in range(100)])
+    cost = pairs[:, 1].min() - pairs[:, 0].min()
+    assert cost <= 5e-6, f"{cost * 1e6:.1f} µs"

@@ -1,0 +1,121 @@
+"""Every sub-environment of a vector goes through exactly the episodes that it goes through alone, in both autoreset modes."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import pdrm
+from pdrm.errors import UnknownEvent
+from tests.product.tasks import COINS, Script, corridor, shopping
+
+# From Python 3.12 on, a fork beside other threads (pytest-xdist's) is warned about; Gymnasium forks by default.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+SEED, COUNT, STEPS = 10, 4, 250
+
+
+def actions():
+    """For each step, one action for each sub-environment."""
+    return np.random.default_rng(0).integers(4, size=(STEPS, COUNT))
+
+
+def seen(observation):
+    return int(observation["observation"]), int(observation["machine"]), observation["stack"].tolist()
+
+
+def alone(index, same_step):
+    """What each step of a vector must give for one sub-environment: an environment alone, reset when its episode ends."""
+    env = pdrm.wrap(corridor(max_episode_steps=15 + index), COINS, shopping, pdrm.TopK(2))
+    observation, info = env.reset(seed=SEED + index)
+    results, over = [(seen(observation), info["machine"])], False
+    for action in actions()[:, index]:
+        if over and not same_step:
+            observation, info = env.reset()
+            results.append((seen(observation), 0.0, False, False, info["machine"], None))
+            over = False
+            continue
+        observation, reward, terminated, truncated, info = env.step(action)
+        over, final = terminated or truncated, None
+        if over and same_step:
+            final = seen(observation), info["machine"]
+            observation, info = env.reset()
+        results.append((seen(observation), reward, terminated, truncated, info["machine"], final))
+    return results
+
+
+def at(batch, index):
+    return {key: value[index] for key, value in batch.items() if not key.startswith("_")}
+
+
+@pytest.mark.parametrize("autoreset", [AutoresetMode.NEXT_STEP, "SameStep"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_each_goes_its_own_way(mode, autoreset):
+    same_step = autoreset == "SameStep"
+    expected = [alone(index, same_step) for index in range(COUNT)]
+    makers = [partial(corridor, max_episode_steps=15 + index) for index in range(COUNT)]
+    envs = pdrm.wrap_vector(makers, COINS, shopping, mode=mode, autoreset=autoreset, view=pdrm.TopK(2))
+    try:
+        observations, infos = envs.reset(seed=SEED)
+        for index in range(COUNT):
+            assert (seen(at(observations, index)), at(infos["machine"], index)) == expected[index][0]
+        for number, chosen in enumerate(actions(), start=1):
+            observations, rewards, terminations, truncations, infos = envs.step(chosen)
+            for index in range(COUNT):
+                final = None
+                if same_step and "final_obs" in infos and infos["_final_obs"][index]:
+                    final = seen(infos["final_obs"][index]), at(infos["final_info"]["machine"], index)
+                found = (
+                    seen(at(observations, index)),
+                    rewards[index],
+                    terminations[index],
+                    truncations[index],
+                    at(infos["machine"], index),
+                    final,
+                )
+                assert found == expected[index][number], (number, index)
+    finally:
+        envs.close()
+    ends = [[step[2:4] for step in steps[1:]] for steps in expected]
+    assert all((True, False) in own and (False, True) in own for own in ends), "both ways to end came up"
+
+
+def test_the_machines_end_resets_the_environment_too():
+    word = [None, frozenset("B"), frozenset("C"), *[frozenset()] * 9]
+    envs = pdrm.wrap_vector([partial(Script, word)] * 2, "letter", "info")
+    envs.reset()
+    observed = [envs.step(np.zeros(2, int)) for _ in range(5)]
+    assert [step[0]["observation"].tolist() for step in observed] == [[1, 1], [2, 2], [0, 0], [1, 1], [2, 2]]
+    assert [step[2].tolist() for step in observed] == [[False] * 2, [True] * 2, [False] * 2, [False] * 2, [True] * 2]
+    assert observed[2][4]["machine"]["label"].tolist() == [None, None]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_flat_observations_are_batched(mode):
+    envs = pdrm.wrap_vector([corridor] * 3, COINS, shopping, mode=mode, flatten=True)
+    try:
+        observations, _ = envs.reset(seed=1)
+        assert observations.shape == (3, 3 + 4 + 3)
+        assert observations.dtype == np.float32
+    finally:
+        envs.close()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Gymnasium warns that a worker failed, before it raises
+def test_an_error_in_another_process_arrives():
+    envs = pdrm.wrap_vector([corridor], COINS, lambda *_: {"coyn"}, mode="async")
+    try:
+        envs.reset()
+        with pytest.raises(UnknownEvent, match="coyn"):
+            envs.step(np.zeros(1, int))
+    finally:
+        envs.close(terminate=True)
+
+
+def test_resetting_some_without_autoreset():
+    envs = pdrm.wrap_vector([corridor] * 2, COINS, lambda *_: {"coin"}, autoreset="Disabled")
+    envs.reset(seed=0)
+    envs.step(np.zeros(2, int))
+    observations, _ = envs.reset(options={"reset_mask": np.array([True, False])})
+    assert observations["stack"].tolist() == [[1], [2]]
