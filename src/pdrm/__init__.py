@@ -10,8 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pdrm.domains import domain, from_arrays, from_gymnasium, grid_domain, parse_map, read_map
     from pdrm.drawing import draw, draw_run
     from pdrm.errors import PdrmError
+    from pdrm.learning.tabular.learnt import policy_of
+    from pdrm.learning.tabular.policy import load_policy
+    from pdrm.learning.tabular.settings import QLearning
+    from pdrm.learning.tabular.training import Training
     from pdrm.machines.catalogue import catalogue
     from pdrm.machines.configuration import Configuration
     from pdrm.machines.counting import CountingRewardAutomaton
@@ -59,6 +64,18 @@ _HOMES = {
     "wrap_vector": "pdrm.product.vector_env",
     "TopK": "pdrm.product.view",
     "FullStack": "pdrm.product.view",
+    # Where it acts
+    "domain": "pdrm.domains",
+    "grid_domain": "pdrm.domains",
+    "parse_map": "pdrm.domains",
+    "read_map": "pdrm.domains",
+    "from_arrays": "pdrm.domains",
+    "from_gymnasium": "pdrm.domains",
+    # How it learns (Sections 6 and 7)
+    "QLearning": "pdrm.learning.tabular.settings",
+    "Training": "pdrm.learning.tabular.training",
+    "policy_of": "pdrm.learning.tabular.learnt",
+    "load_policy": "pdrm.learning.tabular.policy",
     # Looking at machines
     "draw": "pdrm.drawing",
     "draw_run": "pdrm.drawing",
@@ -89,6 +106,16 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "wrap_vector",
     "TopK",
     "FullStack",
+    "domain",
+    "grid_domain",
+    "parse_map",
+    "read_map",
+    "from_arrays",
+    "from_gymnasium",
+    "QLearning",
+    "Training",
+    "policy_of",
+    "load_policy",
     "draw",
     "draw_run",
     "PdrmError",

@@ -65,11 +65,11 @@ def test_a_bump_on_the_way_may_spoil_the_way_back():
     maze = domain("maze-5x5")
     assert run(maze, "dddrr" + "lluuu")[0].after.state == "home"
     assert run(maze, "dlddrr" + "lluuru")[0].after.state == "return"
-    assert run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "lost"
+    assert run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "return"  # nothing left to retrace: stuck there
     assert run(maze, "ddldrr" + "lluruu")[0].after.state == "home"  # walls on both sides: the bump can be undone
 
 
-@pytest.mark.parametrize(("size", "steps", "limit"), [(5, 5, 15), (10, 15, 150), (20, 39, 300)])
+@pytest.mark.parametrize(("size", "steps", "limit"), [(5, 5, 15), (10, 15, 150), (20, 24, 300)])
 def test_mazes_have_their_distance_loops_and_dead_ends(size, steps, limit):
     maze = domain(f"maze-{size}x{size}")
     grid = shipped_map(f"maze-{size}x{size}", places="xt", start="x")

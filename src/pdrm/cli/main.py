@@ -12,7 +12,9 @@ from pdrm import __version__
 from pdrm.cli import machine_commands
 from pdrm.cli.explain import explain
 from pdrm.cli.output import print_error
+from pdrm.cli.replay import replay
 from pdrm.cli.reproduce import reproduce
+from pdrm.cli.train import domains, evaluate, train
 from pdrm.errors import PdrmError
 
 app = typer.Typer(
@@ -33,6 +35,10 @@ for command in (
     machine_commands.fmt,
     machine_commands.catalogue,
     explain,
+    train,
+    evaluate,
+    replay,
+    domains,
     reproduce,
 ):
     app.command()(command)

@@ -48,7 +48,7 @@ from pdrm.errors.reading import (
     UnknownState,
     UnknownSymbol,
 )
-from pdrm.errors.settings import BadSetting
+from pdrm.errors.settings import BadPolicyFile, BadRunFolder, BadSetting, UnknownAgent, WrongPolicy
 from pdrm.errors.wrapping import (
     BadEnvironmentReward,
     BadLabel,
@@ -68,7 +68,9 @@ __all__ = [
     "BadLabel",
     "BadName",
     "BadNumber",
+    "BadPolicyFile",
     "BadReward",
+    "BadRunFolder",
     "BadSetting",
     "BadShape",
     "BadWord",
@@ -101,6 +103,7 @@ __all__ = [
     "TooLarge",
     "TooManyCases",
     "UndefinedMove",
+    "UnknownAgent",
     "UnknownCode",
     "UnknownConfiguration",
     "UnknownDomain",
@@ -114,6 +117,7 @@ __all__ = [
     "UnknownSymbol",
     "UnreachablePlace",
     "Where",
+    "WrongPolicy",
     "did_you_mean",
     "explanations",
     "raise_all",

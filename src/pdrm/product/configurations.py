@@ -40,16 +40,22 @@ class Configurations(NamedTuple):
     seen: npt.NDArray[np.int64]
     """[configuration]: the number of what a policy sees: (code of the view) * states + state."""
     after: Integers
-    """[configuration, label]: the configuration a label leads to, or UNKNOWN."""
+    """[configuration, label]: the configuration a label leads to, or UNKNOWN (or, for counters, UNDEFINED_LABEL)."""
     paid: Rewards
     """[configuration, label]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[configuration, label]: the moves a counting automaton makes for it. A pushdown machine's are not counted: [0, label]."""
     number: Integers
     """[node, state]: the configuration of a stack and a state, or UNKNOWN."""
+    counters: npt.NDArray[np.int64]
+    """[node, counter]: the values of a counting automaton's counters, whose vectors are numbered like stacks; else [0, 0]."""
     made: npt.NDArray[np.int64]
     """[1]: how many configurations there are."""
+    wanted: npt.NDArray[np.int64]
+    """[2]: the configuration and label whose successor a kernel cannot find itself (see `counters.py`)."""
 
     @classmethod
-    def room(cls, labels: int, states: int, nodes: int, capacity: int) -> Configurations:
+    def room(cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0) -> Configurations:
         """No configuration yet, and room for some."""
         return cls(
             np.zeros(capacity, np.int32),
@@ -57,20 +63,25 @@ class Configurations(NamedTuple):
             np.zeros(capacity, np.int64),
             np.full((capacity, labels), UNKNOWN, np.int32),
             np.zeros((capacity, labels), np.float64),
+            np.zeros((capacity if counters else 0, labels), np.int64),
             np.full((nodes, states), UNKNOWN, np.int32),
+            np.zeros((nodes if counters else 0, counters), np.int64),
             np.zeros(1, np.int64),
+            np.zeros(2, np.int64),
         )
 
     def grown(self, nodes: int) -> Configurations:
         """The same configurations with room for `nodes` stacks and, if they fill half of theirs, twice as many."""
         made, capacity = int(self.made[0]), len(self.state)
-        more = Configurations.room(
-            self.after.shape[1], self.number.shape[1], nodes, 2 * capacity if 2 * made >= capacity else capacity
-        )
-        for old, new in zip(self[:5], more[:5], strict=True):
-            new[:made] = old[:made]
+        larger = 2 * capacity if 2 * made >= capacity else capacity
+        counters = self.counters.shape[1]
+        more = Configurations.room(self.after.shape[1], self.number.shape[1], nodes, larger, counters)
+        for name in ("state", "node", "seen", "after", "paid", "moves"):
+            getattr(more, name)[:made] = getattr(self, name)[:made]
         more.number[: len(self.number)] = self.number
+        more.counters[: len(self.counters)] = self.counters
         more.made[0] = made
+        more.wanted[:] = self.wanted
         return more
 
 

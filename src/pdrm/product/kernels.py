@@ -1,6 +1,7 @@
 """Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
 
-A negative number means that there is no room: call `explored.grown()` and ask again; nothing is lost or counted twice.
+A negative number says why there is none yet: no room (call `explored.grown()`), or a counting automaton's step that Python
+makes (call `Counters.find`). Then ask again; nothing is lost or counted twice.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pdrm.product.configurations import UNKNOWN, Configurations, Explored
 NO_ROOM = -1
 UNDEFINED_LABEL = -2
 """The machine says `otherwise error` and no rule applies."""
+UNEXPLORED = -3
+"""The successor is to be found by `Counters.find`; `Configurations.wanted` says which."""
 
 
 @njit(cache=True, inline="always")
@@ -31,9 +34,9 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 def configuration(explored: Explored, state: int, node: int) -> int:
     """The number of a configuration, given one where it is new."""
     found = explored.configurations
-    number = found.number[node, state]
+    number = int(found.number[node, state])
     if number == UNKNOWN:
-        number = found.made[0]
+        number = int(found.made[0])
         if number == len(found.state):
             return NO_ROOM
         found.state[number] = state
@@ -57,6 +60,12 @@ def first_configuration(explored: Explored) -> tuple[int, float]:
 def explore(explored: Explored, here: int, label: int) -> int:
     """Where a label leads from a configuration, found by the machine's step and kept."""
     found: Configurations = explored.configurations
+    if len(found.moves) > 0:
+        after = int(found.after[here, label])
+        if after == UNKNOWN:
+            found.wanted[0], found.wanted[1] = here, label
+            after = UNEXPLORED
+        return after
     state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
     if status == UNDEFINED:
         return UNDEFINED_LABEL

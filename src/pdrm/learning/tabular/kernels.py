@@ -14,10 +14,10 @@ from pdrm.domains.labelled_mdp import DomainArrays
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.progress import Progress, Rates
 from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND, State
-from pdrm.learning.tabular.tables import FREE, MULTIPLIER, Observed, Values
+from pdrm.learning.tabular.tables import FREE, MULTIPLIER, Index, Observed, Values
 from pdrm.machines.table import Integers, Rewards
 from pdrm.product.configurations import Explored
-from pdrm.product.kernels import UNDEFINED_LABEL, configuration, explore, first_configuration
+from pdrm.product.kernels import UNEXPLORED, configuration, explore, first_configuration
 
 _GOLDEN, _FIRST, _SECOND = np.uint64(GOLDEN), np.uint64(FIRST), np.uint64(SECOND)
 _11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
@@ -34,7 +34,19 @@ def mixed(random: np.uint64) -> float:
 @njit(cache=True, inline="always")
 def hashed(key: int) -> int:
     """Where a key is looked for first (before the mask)."""
-    return np.int64((np.uint64(key) * MULTIPLIER) >> _32)
+    return int((np.uint64(key) * MULTIPLIER) >> _32)
+
+
+@njit(cache=True)
+def place_rows(index: Index) -> None:
+    """Put the rows of an index, in their order, into its empty slots."""
+    slot, keys, used = index
+    mask = len(slot) - 1
+    for row in range(used[0]):
+        probe = hashed(keys[row]) & mask
+        while slot[probe] >= 0:
+            probe = (probe + 1) & mask
+        slot[probe] = row
 
 
 @njit(cache=True)
@@ -66,18 +78,38 @@ def learn(
     progress: Progress,
     until: int,
 ) -> int:
-    """Train up to episode `until`. NO_ROOM: make room and call again; nothing is lost or done twice."""
+    """Train up to episode `until`. NO_ROOM: make room and call again; UNEXPLORED: find the successor that is wanted and call
+    again. Nothing is lost or done twice."""
     whole, real, q, found = progress.whole, progress.real, values.value, explored.configurations
     slot, keys, used = values.index
     afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
-    numbers, nodes, following, symbols, parents = found.number, observed.node, observed.following, explored.stacks.symbol, explored.stacks.parent
+    numbers, nodes, following, symbols, parents = (
+        found.number,
+        observed.node,
+        observed.following,
+        explored.stacks.symbol,
+        explored.stacks.parent,
+    )
     listed, list_keys, symbol_count = observed.index.slot, observed.index.key, explored.stacks.child.shape[1]
-    successors, chances, labels, own, terminal = domain.next, domain.probability, domain.label, domain.reward, domain.terminal
+    successors, chances, labels, own, terminal = (
+        domain.next,
+        domain.probability,
+        domain.label,
+        domain.reward,
+        domain.terminal,
+    )
     states, actions, outcomes = successors.shape
     final, mask, mode = explored.table.first_final, len(slot) - 1, rates.mode
     s, here, row, a, o = whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME]
-    phase, step, episode, gained, epsilon = whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], real[at.GAINED], real[at.EPSILON]
+    phase, step, episode, gained, epsilon = (
+        whole[at.PHASE],
+        whole[at.STEP],
+        whole[at.EPISODE],
+        real[at.GAINED],
+        real[at.EPSILON],
+    )
     random, updates, status = rng[0], whole[at.UPDATES], at.DONE
+    moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, whole[at.OPERATIONS]
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -96,16 +128,19 @@ def learn(
             phase = at.ENTER
         if phase == at.ENTER:
             s, here, gained, step, updates = domain.start_state[whole[at.START]], first, first_paid, 0, 0
-            label = domain.start_label[whole[at.START]]
+            label, spent = domain.start_label[whole[at.START]], 0
             if label >= 0 and state_of[here] < final:
                 there = afters[here, label]
                 if there < 0:
                     there = explore(explored, here, label)
                     if there < 0:
-                        status = at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+                        status = -there
                         break
-                gained += pays[here, label]
-                here = there
+                if counted:
+                    spent = moves[here, label]
+                if not 0 < most < spent:
+                    gained += pays[here, label]
+                    here = there
             if used[0] >= len(keys):
                 status = at.NO_ROOM
                 break
@@ -118,7 +153,7 @@ def learn(
                 used[0] += 1
             row = slot[probe]
             phase = at.CHOOSE
-        ended = state_of[here] >= final or terminal[s]
+        ended = state_of[here] >= final or terminal[s] or 0 < most < spent
         while not ended:
             if phase == at.CHOOSE:
                 if mode != at.PLAIN:
@@ -165,8 +200,11 @@ def learn(
             if there < 0:
                 there = explore(explored, here, label)
                 if there < 0:
-                    status = at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+                    status = -there
                     break
+            if counted and phase == at.ACT and 0 < most < spent + moves[here, label]:
+                spent += moves[here, label]
+                break
             paid = own[s, a, o] + pays[here, label]
             over, next_row, target = state_of[there] >= final or terminal[after], row, paid
             if not over:
@@ -182,6 +220,8 @@ def learn(
                     used[0] += 1
                 next_row = slot[probe]
             if phase == at.ACT:
+                if counted:
+                    spent += moves[here, label]
                 if mode == at.PLAIN or rates.budget > 0:
                     if not over:
                         best = q[next_row, 0]
@@ -209,10 +249,14 @@ def learn(
                     reached = afters[imagined, label] if imagined >= 0 else imagined
                     if reached < 0 <= imagined:
                         reached = explore(explored, imagined, label)
-                    if reached == at.NO_CONFIGURATION or used[0] + 2 > len(keys):
-                        status = at.NO_ROOM
+                    if reached == at.NO_CONFIGURATION or reached == UNEXPLORED or used[0] + 2 > len(keys):
+                        status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
                     if reached >= 0:
+                        if counted:
+                            spent += moves[imagined, label]
+                            if 0 < most < spent:
+                                break
                         target = own_reward + pays[imagined, label]
                         if not ends and state_of[reached] < final:
                             key = seens[reached] * states + after
@@ -247,36 +291,46 @@ def learn(
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
-            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates
+            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < spent
         if status != at.DONE:
             break
         whole[at.ALL_STEPS] += step
         whole[at.ALL_UPDATES] += updates
+        whole[at.ALL_OPERATIONS] += spent
         episode += 1
         phase, real[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
     whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME] = s, here, row, a, o
     whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], whole[at.UPDATES] = phase, step, episode, updates
+    whole[at.OPERATIONS] = spent
     real[at.GAINED], real[at.EPSILON], rng[0] = gained, epsilon, random
     return status
 
 
 @njit(cache=True)
 def test(
-    domain: DomainArrays, explored: Explored, values: Values, rng: State, limit: int, returns: Rewards, steps: Integers, ends: Integers
+    domain: DomainArrays,
+    explored: Explored,
+    values: Values,
+    rng: State,
+    limit: int,
+    most: int,
+    returns: Rewards,
+    steps: Integers,
+    ends: Integers,
 ) -> int:
-    """Greedy episodes without learning, one an entry of `returns`; `ends` gets the last machine state. After NO_ROOM, make
-    room and call again with the generator as it was: everything is played anew."""
+    """Greedy episodes without learning, one an entry of `returns`, each of at most `limit` steps and `most` operations (0:
+    any); `ends` gets the last machine state. After NO_ROOM and UNEXPLORED as for `learn`, but everything is played anew."""
     q, found, final = values.value, explored.configurations, explored.table.first_final
     slot, keys, _ = values.index
     afters, pays, seens, state_of = found.after, found.paid, found.seen, found.state
     states, actions, outcomes = domain.next.shape
-    mask, random = len(slot) - 1, rng[0]
+    mask, random, moves, counted = len(slot) - 1, rng[0], found.moves, len(found.moves) > 0
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
     for episode in range(len(returns)):
-        k, total = 0, 0.0
+        k, total, spent = 0, 0.0, 0
         if len(domain.start_state) > 1:
             random += _GOLDEN
             chance = mixed(random)
@@ -322,12 +376,16 @@ def test(
                             if chance < total:
                                 break
                 after, label, own = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
-                step += 1
             there = afters[here, label]
             if there < 0:
                 there = explore(explored, here, label)
                 if there < 0:
-                    return at.UNDEFINED if there == UNDEFINED_LABEL else at.NO_ROOM
+                    return -there
+            if counted:
+                spent += moves[here, label]
+                if 0 < most < spent:
+                    break
+            step += not starting
             gained += own + pays[here, label]
             s, here, starting = after, there, False
         returns[episode], steps[episode], ends[episode] = gained, step, state_of[here]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdrm.learning.tabular.reading import AnyMemory
 from pdrm.learning.tabular.settings import Counterfactuals
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Stack
@@ -12,7 +13,7 @@ EVERY = -1
 """The depth by which every stack is a class of its own."""
 
 
-def class_depth(machine: PushdownRewardMachine, view: View, choice: Counterfactuals) -> int:
+def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     """How many symbols tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
     step can pop, and on the k it sees (or the one the machine looks at) below them.
 
@@ -23,6 +24,8 @@ def class_depth(machine: PushdownRewardMachine, view: View, choice: Counterfactu
     """
     if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
         return EVERY
+    if not isinstance(machine, PushdownRewardMachine):
+        return EVERY  # all counter values are seen
     pops = pops_in_a_step(machine)
     return EVERY if pops is None else pops + max(view.k, 1)
 

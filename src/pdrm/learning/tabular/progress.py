@@ -11,7 +11,7 @@ from pdrm.machines.table import Rewards
 
 # Positions in `Progress.whole`.
 EPISODE, STEP, STATE, CONFIGURATION, ROW, PHASE, ACTION, OUTCOME, START = range(9)
-LEFT, MACHINE, ENTRY, UPDATES, ALL_STEPS, ALL_UPDATES = range(9, 15)
+LEFT, MACHINE, ENTRY, UPDATES, ALL_STEPS, ALL_UPDATES, OPERATIONS, ALL_OPERATIONS = range(9, 17)
 # Positions in `Progress.real`.
 EPSILON, GAINED, LAST_RETURN = range(3)
 
@@ -24,12 +24,14 @@ PLAIN, ONE_LIST, CO_OBSERVED = range(3)
 NO_CONFIGURATION = -1
 """No room for a configuration (`pdrm.product.kernels.NO_ROOM`)."""
 
-# How a kernel ends.
+# How a kernel ends: DONE, or the negative of what `pdrm.product.kernels.explore` answers.
 DONE = 0
 NO_ROOM = 1
 """A table is full: make room and call again."""
 UNDEFINED = 2
 """The machine has no rule for a label, and says `otherwise error`."""
+UNEXPLORED = 3
+"""A counting automaton's step is to be made: call `Counters.find` and call again."""
 
 
 class Progress(NamedTuple):
@@ -40,7 +42,7 @@ class Progress(NamedTuple):
     """
 
     whole: npt.NDArray[np.int64]
-    """[15]: the episode, the step in it, the environment state, the configuration, ... (see the positions above)."""
+    """[17]: the episode, the step in it, the environment state, the configuration, ... (see the positions above)."""
     real: Rewards
     """[3]: ε, the return of the episode so far, and that of the last whole episode."""
 
@@ -49,7 +51,7 @@ class Progress(NamedTuple):
         """Before the first episode."""
         real = np.zeros(3)
         real[EPSILON] = epsilon
-        return cls(np.zeros(15, np.int64), real)
+        return cls(np.zeros(17, np.int64), real)
 
 
 class Rates(NamedTuple):
@@ -68,3 +70,5 @@ class Rates(NamedTuple):
     """Counterfactual updates a step, or 0: all."""
     episode_budget: int
     """Updates an episode, or 0: no limit."""
+    operations: int
+    """Moves of a counting automaton an episode, or 0: no limit."""

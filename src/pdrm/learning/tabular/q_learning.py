@@ -1,6 +1,7 @@
 """Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and Algorithm 2 (k-policies).
 
-This is the specification of `kernels.py`: on the same random numbers the two fill the same table, entry by entry.
+This is the specification of `kernels.py`: on the same random numbers the two fill the same table, entry by entry. Over a
+counting automaton it is Q-learning and CQL: the counters stand for the stack (see `reading.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from pdrm.domains.labelled_mdp import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
 from pdrm.learning.tabular.observed_stacks import ObservedStacks, class_depth
 from pdrm.learning.tabular.randomness import Chance
+from pdrm.learning.tabular.reading import AnyMemory, Reading, begun, read
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.machines.configuration import Configuration
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Stack
 from pdrm.product.view import View
 
@@ -25,7 +26,7 @@ class ReadableQLearning:
     """Learns episode by episode; `q` maps what is seen to one value an action."""
 
     def __init__(
-        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: QLearning, chance: Chance
+        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, chance: Chance
     ) -> None:
         self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
         self.q: dict[Seen, list[float]] = {}
@@ -33,6 +34,7 @@ class ReadableQLearning:
         depth = class_depth(machine, view, settings.counterfactuals)
         self.observed = ObservedStacks(settings.counterfactuals, depth)
         self.turns: dict[int, tuple[int, int]] = {}
+        self.operations = 0
 
     def values(self, s: int, here: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros where it is new."""
@@ -44,10 +46,14 @@ class ReadableQLearning:
         self.values(s, here)
         updates = 0
         for step in range(self.settings.step_limit or self.domain.step_limit):
-            if self.over(s, here) or (step and 0 < (self.settings.updates_per_episode or 0) <= updates):
+            if self.over(s, here) or self.spent or (step and 0 < (self.settings.updates_per_episode or 0) <= updates):
                 break
             a, o = self.choose(s, here)
+            if not self.affords(s, here, a, o):
+                break
             after, there, paid = self.outcome(s, here, a, o)
+            if not self.over(after, there):
+                self.values(after, there)
             updates += self.learn(s, here, a, o)
             gained += paid
             s, here = after, there
@@ -58,11 +64,13 @@ class ReadableQLearning:
         """A start of the domain, the machine's silent moves, and the label at reset."""
         arrays = self.domain.arrays
         k = pick(arrays.start_probability, self.chance.number()) if len(arrays.start_state) > 1 else 0
-        step = self.machine.begin()
-        here, gained = step.after, step.reward
+        here, gained, _ = begun(self.machine)
+        self.operations = 0
         if arrays.start_label[k] >= 0 and here.state not in self.machine.final:
-            step = self.machine.step(here, self.domain.labels[arrays.start_label[k]])
-            here, gained = step.after, gained + step.reward
+            reading = self.read(here, int(arrays.start_label[k]))
+            self.operations = reading.moves
+            if not self.spent:
+                here, gained = reading.after, gained + reading.reward
         return int(arrays.start_state[k]), here, gained
 
     def over(self, s: int, here: Configuration) -> bool:
@@ -85,8 +93,22 @@ class ReadableQLearning:
     def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
         """The next state and configuration, and what the environment and the machine pay."""
         arrays = self.domain.arrays
-        step = self.machine.step(here, self.domain.labels[arrays.label[s, a, o]])
-        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
+        reading = self.read(here, arrays.label[s, a, o])
+        return int(arrays.next[s, a, o]), reading.after, float(arrays.reward[s, a, o]) + reading.reward
+
+    def read(self, here: Configuration, label: int) -> Reading:
+        """What the machine does on a label."""
+        return read(self.machine, here, self.domain.labels[label], self.settings.operations_per_episode)
+
+    def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
+        """Count the operations of a step, made or imagined; whether the episode still has them."""
+        self.operations += self.read(here, self.domain.arrays.label[s, a, o]).moves
+        return not self.spent
+
+    @property
+    def spent(self) -> bool:
+        """Whether the episode has used up its operations."""
+        return 0 < (self.settings.operations_per_episode or 0) < self.operations
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
         """The updates of one step: the real one and the imagined ones. Returns how many there were."""
@@ -97,6 +119,8 @@ class ReadableQLearning:
             updates += 1
         for imagined in [] if plain else self.imagined(s):
             with suppress(UndefinedMove):  # what the machine does not define cannot be imagined
+                if not self.affords(s, imagined, a, o):
+                    break
                 self.update(s, imagined, a, o)
                 updates += 1
         return updates
@@ -130,13 +154,15 @@ class ReadableQLearning:
         tester = ReadableQLearning(domain, self.machine, self.view, self.settings, chance)
         s, here, gained = tester.begin()
         for _ in range(self.settings.step_limit or domain.step_limit):
-            if tester.over(s, here):
+            if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
             best = [action for action, value in enumerate(row) if value == max(row)]
             a = best[chance.below(len(best))] if len(best) > 1 else best[0]
             chances = domain.arrays.probability[s, a]
             o = pick(chances, chance.number()) if len(chances) > 1 else 0
+            if not tester.affords(s, here, a, o):
+                break
             s, here, paid = tester.outcome(s, here, a, o)
             gained += paid
         return gained

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, did_you_mean
 
 
 class Counterfactuals(StrEnum):
@@ -53,14 +53,29 @@ class QLearning:
     """At most so many counterfactual updates a step, taken in turn; None: all of them."""
     updates_per_episode: int | None = None
     """An episode is truncated after so many updates (in place of the paper's wall-clock limit); None: never."""
+    operations_per_episode: int | None = None
+    """An episode is truncated before a step, real or imagined, with which a counting automaton would have made more moves
+    than this in it (in place of the paper's wall-clock limit, too); None: never."""
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_least"):
             _in_range(name, getattr(self, name), 0, 1)
-        for name in ("episodes", "step_limit", "test_every", "test_episodes", "updates_per_step", "updates_per_episode"):
+        for name in (
+            "episodes",
+            "step_limit",
+            "test_every",
+            "test_episodes",
+            "updates_per_step",
+            "updates_per_episode",
+            "operations_per_episode",
+        ):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise BadSetting(f"{name} is {value!r}, but must be a whole number from 1 on", fix=f"set {name}=100")
+        known = [choice.value for choice in Counterfactuals]
+        if self.counterfactuals not in known:
+            fault = f"counterfactuals is {self.counterfactuals!r}"
+            raise BadSetting(fault, fix=did_you_mean(str(self.counterfactuals), known))
         object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
 
 

@@ -44,26 +44,22 @@ class Index(NamedTuple):
 
     def grown(self) -> Index:
         """The same rows with room for as many more, if they fill half of theirs."""
+        from pdrm.learning.tabular.kernels import place_rows  # noqa: PLC0415 - the kernels know these tables
+
         used = int(self.used[0])
         if 2 * used < len(self.key):
             return self
         larger = Index.room(2 * len(self.key))
         larger.key[:used] = self.key[:used]
         larger.used[0] = used
-        mask = len(larger.slot) - 1
-        places = ((self.key[:used].astype(np.uint64) * MULTIPLIER) >> np.uint64(32)).astype(np.int64) & mask
-        for row, start in enumerate(places.tolist()):
-            place = start
-            while larger.slot[place] != FREE:
-                place = (place + 1) & mask
-            larger.slot[place] = row
+        place_rows(larger)
         return larger
 
 
 class Values(NamedTuple):
     """q as a table: one row for each (s, u, view) that was met, one column an action."""
 
-    index: Index
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
     """Row of a key: (number of what is seen) * environment states + environment state."""
     value: Rewards
     """[rows, actions]"""
@@ -82,7 +78,7 @@ class Values(NamedTuple):
 class Observed(NamedTuple):
     """Stacks seen so far, in lists: one for all, or one for each environment state (co-observed)."""
 
-    index: Index
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
     """Entry of a key: (class of the stack) * lists + list."""
     node: Integers
     """[entries]: the stack of each entry."""
@@ -117,4 +113,4 @@ def _longer(array: A, length: int, filled: int = 0) -> A:
         return array
     longer = np.full((length, *array.shape[1:]), filled, array.dtype)
     longer[: len(array)] = array
-    return longer  # type: ignore[return-value]
+    return longer

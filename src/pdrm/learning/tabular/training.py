@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import UndefinedMove
+from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.observed_stacks import class_depth
 from pdrm.learning.tabular.progress import Progress, Rates
 from pdrm.learning.tabular.randomness import State, streams
+from pdrm.learning.tabular.reading import AnyMemory
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.tables import Observed, Values
-from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.table import Integers, Rewards, tabulate
 from pdrm.product.configurations import Explored
-from pdrm.product.view import View
+from pdrm.product.counters import Counters
+from pdrm.product.view import FullStack, View
 
 LISTS = {
     Counterfactuals.NONE: at.PLAIN,
@@ -37,17 +40,25 @@ class Test:
     steps: Integers
     ends: Integers
 
+    @classmethod
+    def joined(cls, parts: Sequence[Test]) -> Test:
+        """Tests in several domains as one."""
+        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
+        return cls(parts[0].episode, *(np.concatenate(column) for column in columns))
+
 
 @dataclass(slots=True)
 class Training:
     """One run of Q-learning or CpRM, advanced by `advance` and judged by `test`."""
 
     domain: FiniteDomain
-    machine: PushdownRewardMachine
+    machine: AnyMemory
     view: View
     settings: QLearning
     seed: int
     explored: Explored = field(init=False, repr=False)
+    counters: Counters | None = field(init=False, repr=False, default=None)
+    """Makes the steps of a counting automaton, which sees all of its counters: the view is FullStack()."""
     values: Values = field(init=False, repr=False)
     observed: Observed = field(init=False, repr=False)
     progress: Progress = field(init=False, repr=False)
@@ -57,7 +68,13 @@ class Training:
     def __post_init__(self) -> None:
         states = self.domain.states
         mode = LISTS[self.settings.counterfactuals]
-        self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, states)
+        if isinstance(self.machine, CountingRewardAutomaton):
+            if not isinstance(self.view, FullStack):
+                raise BadSetting("a policy over counters sees all of them", fix="use FullStack()")
+            self.counters = Counters(self.machine, self.domain.labels, self.settings.operations_per_episode)
+            self.explored = self.counters.explored()
+        else:
+            self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, states)
         self.values = Values.room(len(self.domain.actions))
         self.observed = Observed.room(states if mode == at.CO_OBSERVED else 1)
         self.progress = Progress.new(self.settings.epsilon)
@@ -71,33 +88,56 @@ class Training:
 
     def advance(self, until: int) -> None:
         """Train up to so many episodes in all."""
-        from pdrm.learning.tabular.kernels import learn
+        from pdrm.learning.tabular.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
 
         status = at.NO_ROOM
-        while status == at.NO_ROOM:
+        while status != at.DONE:
             status = learn(
-                self.domain.arrays, self.explored, self.values, self.observed, self.chances[:1], self.rates, self.progress, until
+                self.domain.arrays,
+                self.explored,
+                self.values,
+                self.observed,
+                self.chances[:1],
+                self.rates,
+                self.progress,
+                until,
             )
             self._after(status)
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        from pdrm.learning.tabular.kernels import test
+        from pdrm.learning.tabular.kernels import test  # noqa: PLC0415
 
         count = self.settings.test_episodes
         returns, (steps, ends) = np.zeros(count), np.zeros((2, count), np.int32)
         where = self.domain if domain is None else domain
         status = at.NO_ROOM
-        while status == at.NO_ROOM:
+        while status != at.DONE:
             limit = self.settings.step_limit or where.step_limit
-            status = test(where.arrays, self.explored, self.values, self.chances[1:], limit, returns, steps, ends)
+            status = test(
+                where.arrays,
+                self.explored,
+                self.values,
+                self.chances[1:],
+                limit,
+                self.rates.operations,
+                returns,
+                steps,
+                ends,
+            )
             self._after(status)
         return Test(self.episodes, returns, steps, ends)
 
     def _after(self, status: int) -> None:
-        """Make room where there is none; complain where the machine has no rule."""
+        """Make room where there is none, a counting automaton's step where one is wanted; complain where there is no rule."""
         if status == at.NO_ROOM:
-            self.explored, self.values, self.observed = self.explored.grown(), self.values.grown(), self.observed.grown()
+            self.explored, self.values, self.observed = (
+                self.explored.grown(),
+                self.values.grown(),
+                self.observed.grown(),
+            )
+        elif status == at.UNEXPLORED and self.counters is not None:
+            self.explored = self.counters.find(self.explored)
         elif status == at.UNDEFINED:
             raise UndefinedMove(
                 f"domain `{self.domain.name}` emits a label that machine `{self.machine.name}` has no rule for",
@@ -118,4 +158,5 @@ def _rates(training: Training, mode: int) -> Rates:
         class_depth(training.machine, training.view, settings.counterfactuals),
         settings.updates_per_step or 0,
         settings.updates_per_episode or 0,
+        settings.operations_per_episode or 0,
     )

@@ -1,0 +1,47 @@
+"""Your own grid: a map as text, letters as events, and a machine that makes the agent bring keys back in reverse order."""
+
+import pdrm
+
+MAP = """\
+#########
+#g..r...#
+#.##.##.#
+#..@....#
+#.##.##.#
+#r..g...#
+#########
+"""
+world = pdrm.grid_domain(
+    "keys",
+    pdrm.parse_map(MAP, places="gr@", start="@"),
+    {"g": "green", "r": "red", "@": "home"},
+    step_limit=80,
+    step_reward=-0.1,
+)
+
+TASK = pdrm.parse("""
+name      keys
+events    green red home
+exclusive green red home
+stack     # green red
+start     first
+final     done
+otherwise stay 0
+
+// Meet two places, go home, then meet the same colours again, the last one first.
+for c in green red:
+    first  -> second : c, z / c z, 1
+    second -> return : c, z / c z, 1
+    back   -> back   : c, c / eps, 5
+return -> back : home, z / z, 1
+back   -> done : eps,  # / #, 20
+""")
+
+training = pdrm.Training(world, TASK, pdrm.TopK(1), pdrm.QLearning(counterfactuals="deduplicated"), seed=1)
+for until in (100, 300, 1_000):
+    training.advance(until)
+    print(f"after {until:>5} episodes: mean test return {training.test().returns.mean():.2f}")
+policy = pdrm.policy_of(training, about={"made by": "examples/own_grid.py"})
+print(
+    f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(int(world.arrays.start_state[0]), 'first', ('#',))]}"
+)

@@ -1,0 +1,22 @@
+"""Train on small tasks, test on large ones: four deliveries in training, eight in the test, with the same machine and policy.
+
+What a 1-policy learns (go to the place on top of the stack) does not depend on how high the stack is.
+"""
+
+import pdrm
+
+small = pdrm.domain("deliver-4-8")
+large = small.tested_on[0]
+machine = pdrm.catalogue(small.machine)
+
+for choice in ("none", "deduplicated"):
+    settings = pdrm.QLearning(
+        learning_rate=0.1, epsilon_decay=0.999, epsilon_least=0.1, counterfactuals=choice, test_episodes=5
+    )
+    training = pdrm.Training(small, machine, pdrm.TopK(1), settings, seed=0)
+    training.advance(1_500)
+    trained, tested = training.test(small), training.test(large)
+    print(
+        f"counterfactuals {choice:<12} four deliveries: {trained.returns.mean():8.1f} of {small.highest:g}   "
+        f"eight deliveries: {tested.returns.mean():8.1f} of {large.highest:g}"
+    )

@@ -1,0 +1,92 @@
+"""`pdrm replay`: an episode of a trained policy in the terminal, the stack beside the grid, one key on, one key back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdrm.errors import BadRunFolder
+
+if TYPE_CHECKING:
+    from pdrm.learning.tabular.evaluation import Moment, Trained
+
+KEYS = {"n": 1, " ": 1, "\r": 1, "C": 1, "l": 1, "b": -1, "p": -1, "D": -1, "h": -1}
+"""Forward: n, space, enter, → or l. Back: b, p, ← or h. (Arrow keys end in C and D.)"""
+HINT = "n or → on, b or ← back, q quit"
+TALLEST = 16
+"""Stack symbols shown."""
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    seed: Annotated[int, typer.Option(help="Of the episode.")] = 0,
+    plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
+) -> None:
+    """Watch a trained policy: the grid, the machine state and the stack beside it.
+
+    Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
+    """
+    import numpy as np
+
+    from pdrm.learning.tabular.evaluation import Trained
+
+    if not (run / "policy.npz").exists():
+        raise BadRunFolder(f"{run} holds no trained run", fix="train one: pdrm train letter")
+    trained = Trained.load(run)
+    moments = list(trained.episode(np.random.default_rng(seed)))
+    screens = [screen(trained, moments, number) for number in range(len(moments))]
+    if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        typer.echo("\n\n".join(screens))
+    else:
+        _show(screens)
+
+
+def screen(trained: Trained, moments: list[Moment], number: int) -> str:
+    """One moment: the grid, and to its right the machine state and the stack, top first."""
+    from pdrm.domains.drawing_text import as_text
+    from pdrm.machines.guard import label_text
+    from pdrm.machines.transition import number_text
+
+    moment = moments[number]
+    stack = moment.configuration.stack
+    more = [f"… {len(stack) - TALLEST} more"] if len(stack) > TALLEST else []
+    action = "" if moment.action is None else trained.domain.actions[moment.action]
+    label = "none" if moment.label is None else label_text(moment.label)
+    gained = sum(one.reward for one in moments[: number + 1])
+    left = as_text(trained.domain, moment.state).split("\n")
+    right = [
+        f"step {number} of {len(moments) - 1}   {action}",
+        f"label  {label}",
+        f"state  {moment.configuration.state}",
+        f"reward {number_text(moment.reward)}   total {gained:g}",
+        "stack",
+        *(f"  | {symbol} |" for symbol in stack[:TALLEST]),
+        *more,
+    ]
+    width = max(len(line) for line in left) + 4
+    height = max(len(left), len(right))
+    padded = zip(left + [""] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
+    return "\n".join(f"{one:<{width}}{other}".rstrip() for one, other in padded)
+
+
+def _show(screens: list[str]) -> None:
+    """Show one screen at a time and read keys one by one."""
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    number = 0
+    try:
+        tty.setcbreak(sys.stdin)
+        while True:
+            sys.stdout.write(f"\x1b[2J\x1b[H{screens[number]}\n\n{HINT}\n")
+            sys.stdout.flush()
+            key = sys.stdin.read(1)
+            if key in ("q", "", "\x04"):
+                return
+            number = min(max(number + KEYS.get(key, 0), 0), len(screens) - 1)
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

@@ -1,0 +1,164 @@
+"""`pdrm train`, `pdrm evaluate` and `pdrm domains`: learn a task, try what was learnt, see what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pdrm.cli.output import next_command, print_json
+from pdrm.errors import BadRunFolder, BadSetting, UnknownAgent, did_you_mean
+
+if TYPE_CHECKING:
+    from pdrm.learning.tabular.run import Result, RunSpec
+
+AGENTS = {"q": "none", "cprm": "deduplicated"}
+"""Tabular agents and the counterfactuals they use unless told otherwise."""
+
+Number = Annotated[float | None, typer.Option()]
+
+
+def train(
+    domain: Annotated[str, typer.Argument(help="A domain: see `pdrm domains`.")],
+    agent: Annotated[str, typer.Option(help="q (Q-learning) or cprm (with counterfactual experiences).")] = "q",
+    k: Annotated[str, typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full.")] = "1",
+    seeds: Annotated[int, typer.Option(help="How many runs, with seeds 0, 1, ….")] = 1,
+    machine: Annotated[Path | None, typer.Option(help="A machine file in place of the domain's own.")] = None,
+    episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="α")] = None,
+    discount: Annotated[float | None, typer.Option(help="γ")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε at first.")] = None,
+    epsilon_decay: Annotated[float | None, typer.Option(help="ε is multiplied by this after every episode.")] = None,
+    epsilon_least: Annotated[float | None, typer.Option(help="ε never falls below this.")] = None,
+    step_limit: Annotated[int | None, typer.Option(help="Steps before an episode is cut off.")] = None,
+    test_every: Annotated[int | None, typer.Option(help="Episodes between tests.")] = None,
+    test_episodes: Annotated[int | None, typer.Option(help="Greedy episodes a test.")] = None,
+    counterfactuals: Annotated[
+        str | None, typer.Option(help="exhaustive, deduplicated or co-observed (for cprm).")
+    ] = None,
+    updates_per_step: Annotated[int | None, typer.Option(help="Counterfactual updates a step at most.")] = None,
+    updates_per_episode: Annotated[int | None, typer.Option(help="Updates after which an episode is cut off.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
+    workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Train agents on a domain with a machine; stop with Ctrl-C and go on later with the same command.
+
+    Settings that are not given are the paper's for that domain. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
+    """
+    given: dict[str, Any] = {
+        "episodes": episodes,
+        "learning_rate": learning_rate,
+        "discount": discount,
+        "epsilon": epsilon,
+        "epsilon_decay": epsilon_decay,
+        "epsilon_least": epsilon_least,
+        "step_limit": step_limit,
+        "test_every": test_every,
+        "test_episodes": test_episodes,
+        "counterfactuals": counterfactuals,
+        "updates_per_step": updates_per_step,
+        "updates_per_episode": updates_per_episode,
+    }
+    if seeds < 1 or workers < 1:
+        raise BadSetting("--seeds and --workers take a whole number from 1 on", fix="--seeds 5")
+    specs = [_spec(domain, agent, k, machine, given, seed) for seed in range(seeds)]
+    from pdrm.cli.training_display import run_all
+
+    folders = [output / f"{domain}-{agent}-{k}-seed{spec.seed}-{spec.id}" for spec in specs]
+    results = run_all(specs, folders, workers, quiet=as_json)
+    if as_json:
+        print_json([_summary(result, folder) for result, folder in zip(results, folders, strict=True)])
+    else:
+        next_command(f"pdrm evaluate {folders[0]}")
+
+
+def _spec(domain: str, agent: str, k: str, machine: Path | None, given: dict[str, Any], seed: int) -> RunSpec:
+    from pdrm.domains.catalogue import domain as domain_of
+    from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
+    from pdrm.learning.tabular.run import RunSpec
+    from pdrm.learning.tabular.settings import QLearning
+    from pdrm.machines.text.source import decode, read_bytes
+
+    domain_of(domain)
+    if agent not in AGENTS:
+        raise UnknownAgent(f"no agent is called `{agent}`", fix=did_you_mean(agent, AGENTS))
+    if k != "full" and not k.isdecimal():
+        raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings = QLearning(**{"counterfactuals": AGENTS[agent], **PAPER_SETTINGS.get(domain, {}), **chosen})
+    text = None if machine is None else decode(read_bytes(machine), str(machine))
+    spec = RunSpec(domain, agent, k, settings, seed, text)
+    spec.training()
+    return spec
+
+
+def _summary(result: Result, folder: Path) -> dict[str, Any]:
+    last = result.tests[-1]
+    return {
+        "folder": str(folder),
+        "seed": result.spec.seed,
+        "episodes": last.episode,
+        "final_return": float(last.returns.mean()),
+        "rows": len(result.policy),
+        "sha256": result.policy.digest(),
+    }
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    episodes: Annotated[int, typer.Option(help="Greedy episodes.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the episodes.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Play a trained policy and report its returns, lengths and where the machine ended.
+
+    Example: pdrm evaluate runs/letter-q-1-seed0-…
+    """
+    from pdrm.learning.tabular.evaluation import evaluated
+
+    if episodes < 1:
+        raise BadSetting("--episodes takes a whole number from 1 on", fix="--episodes 100")
+    if not (run / "policy.npz").exists():
+        raise BadRunFolder(f"{run} holds no trained run", fix="train one: pdrm train letter")
+    record = evaluated(run, episodes, seed)
+    if as_json:
+        print_json(record)
+        return
+    typer.echo(
+        f"{record['episodes']} episodes of {record['domain']}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+    )
+    for end, count in record["ends"].items():
+        typer.echo(f"  ended in {end}: {count}")
+    next_command(f"pdrm replay {run}")
+
+
+def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
+    """List the domains, their sizes and the machines they go with.
+
+    Example: pdrm domains
+    """
+    from pdrm.domains.catalogue import domain, names
+
+    rows = [domain(name) for name in names()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": d.name,
+                    "states": d.states,
+                    "actions": d.actions,
+                    "events": d.events,
+                    "step_limit": d.step_limit,
+                    "machine": d.machine,
+                }
+                for d in rows
+            ]
+        )
+        return
+    for row in rows:
+        typer.echo(
+            f"{row.name:<14}{row.states:>6} states  {len(row.actions)} actions  limit {row.step_limit:<6} machine {row.machine}"
+        )
+    next_command("pdrm train letter")

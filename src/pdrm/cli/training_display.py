@@ -1,0 +1,71 @@
+"""Training runs on the terminal: one bar a seed, with the return, ε, the speed and the size of the table."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.run import Result, RunSpec, execute
+from pdrm.learning.tabular.training import Test, Training
+
+
+def run_all(specs: list[RunSpec], folders: list[Path], workers: int, *, quiet: bool) -> list[Result]:
+    """Execute the runs, one after the other or several at a time; the results are the same."""
+    console = Console(stderr=True, highlight=False)
+    if workers > 1 and len(specs) > 1:
+        with ProcessPoolExecutor(min(workers, len(specs)), mp_context=get_context("spawn")) as pool:
+            results = list(pool.map(execute, specs, folders))
+    elif quiet or not console.is_terminal:
+        results = [execute(spec, folder) for spec, folder in zip(specs, folders, strict=True)]
+    else:
+        results = _with_bars(specs, folders, console)
+    if not quiet:
+        for result, folder in zip(results, folders, strict=True):
+            last = result.tests[-1]
+            typer.echo(
+                f"seed {result.spec.seed}: {last.episode:,} episodes, final test return {last.returns.mean():g}, "
+                f"{len(result.policy):,} table rows -> {folder}"
+            )
+    return results
+
+
+def _with_bars(specs: list[RunSpec], folders: list[Path], console: Console) -> list[Result]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bars:
+        results = []
+        for spec, folder in zip(specs, folders, strict=True):
+            task = bars.add_task(f"seed {spec.seed}", total=spec.settings.episodes, note="")
+            results.append(execute(spec, folder, _Watch(bars, task)))
+        return results
+
+
+class _Watch:
+    """Moves a bar after every test."""
+
+    def __init__(self, bars: Progress, task: TaskID) -> None:
+        self.bars, self.task = bars, task
+        self.began, self.before = time.monotonic(), 0
+
+    def __call__(self, training: Training, tests: list[Test]) -> None:
+        """Show where a run stands."""
+        steps = int(training.progress.whole[at.ALL_STEPS])
+        self.before = self.before or steps
+        speed = (steps - self.before) / max(1e-9, time.monotonic() - self.began)
+        note = (
+            f"return {tests[-1].returns.mean():g}  ε {training.progress.real[at.EPSILON]:.3f}  "
+            f"{speed / 1e6:.1f} M steps/s  {int(training.values.index.used[0]):,} rows"
+        )
+        self.bars.update(self.task, completed=training.episodes, note=note)

@@ -1,0 +1,129 @@
+"""A counting reward automaton under exploration: counter vectors, numbered as they are met, in place of stacks.
+
+The kernels run on numbers alone. A successor they do not know they leave in `Configurations.wanted`; `Counters.find` lets
+the readable automaton make that step, once for each configuration and label, since a step may take millions of moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pdrm.errors import EndlessSilentMoves, UndefinedMove
+from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
+from pdrm.machines.guard import Label
+from pdrm.machines.stacks import Stacks
+from pdrm.machines.table import UNDEFINED_MOVE, Table
+from pdrm.product.configurations import FULL_VIEW, Configurations, Explored
+
+Vector = tuple[int, ...]
+"""A value for each counter."""
+
+
+class Counters:
+    """Makes an automaton's steps for the kernels. All that is found is kept in `Explored`, and nothing here.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> counters = Counters(catalogue("letter-cra"), [frozenset("A"), frozenset("B")])
+    >>> explored = counters.explored()
+    >>> explored.configurations.wanted[:] = 0, 0  # where does A lead from the start?
+    >>> explored = counters.find(explored)
+    >>> counters.vectors(explored), explored.configurations.moves[0].tolist()
+    ([(0,), (1,)], [1, 0])
+    """
+
+    def __init__(
+        self, automaton: CountingRewardAutomaton, labels: Sequence[Label], operations: int | None = None
+    ) -> None:
+        """`operations`: a step of more moves is not made, only noted as one more than that; None: it is an error."""
+        for label in labels:
+            automaton.alphabet.check(label)
+        self.automaton, self.labels, self.operations = automaton, tuple(labels), operations
+        self._begun = automaton.begin()
+        self._states = (*automaton.states, *automaton.final)
+        self._numbers = {state: number for number, state in enumerate(self._states)}
+        self._nodes: dict[Vector, int] = {}
+
+    def explored(self, capacity: int = 1024) -> Explored:
+        """The automaton with nothing met but the counters it begins with."""
+        stacks = Stacks.empty(1, capacity)
+        found = Configurations.room(
+            len(self.labels), len(self._states), capacity, capacity, counters=self.automaton.counters
+        )
+        found.counters[0] = self._begun.after.counters
+        explored = Explored(self._table(), stacks, found, FULL_VIEW)
+        from pdrm.product.kernels import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
+
+        first_configuration(explored)
+        return explored
+
+    def vectors(self, explored: Explored) -> list[Vector]:
+        """The counter vectors met so far, in the order of their numbers."""
+        return [tuple(row) for row in explored.configurations.counters[: explored.stacks.made[0]].tolist()]
+
+    def find(self, explored: Explored) -> Explored:
+        """Find the successor that is wanted, and keep it (in larger arrays where there is no room)."""
+        found = explored.configurations
+        here, label = found.wanted.tolist()
+        counters = tuple(found.counters[found.node[here]].tolist())
+        before = CountingConfiguration(self._states[found.state[here]], counters)
+        try:
+            step = self._step(before, self.labels[label])
+        except UndefinedMove:
+            from pdrm.product.kernels import UNDEFINED_LABEL  # noqa: PLC0415
+
+            found.after[here, label] = UNDEFINED_LABEL
+            return explored
+        explored, after = self._numbered(explored, before if step is None else step.after)
+        found = explored.configurations
+        found.after[here, label] = after
+        found.paid[here, label] = 0.0 if step is None else step.reward
+        found.moves[here, label] = (self.operations or 0) + 1 if step is None else step.moves
+        return explored
+
+    def _step(self, before: CountingConfiguration, label: Label) -> CountingStep | None:
+        """The automaton's step; None where it takes more operations than there are."""
+        try:
+            return self.automaton.step(before, label, self.operations or MOST_SILENT_MOVES)
+        except EndlessSilentMoves:
+            if self.operations is None:
+                raise
+            return None
+
+    def _numbered(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
+        """The number of a configuration, given to it and to its counters where they are new."""
+        from pdrm.product.kernels import configuration as number_of  # noqa: PLC0415
+
+        made = int(explored.stacks.made[0])
+        if len(self._nodes) != made:  # what was explored comes from elsewhere, a checkpoint say
+            self._nodes = {vector: node for node, vector in enumerate(self.vectors(explored))}
+        node = self._nodes.setdefault(configuration.counters, made)
+        if node == made:
+            if made == explored.stacks.capacity:
+                explored = explored.grown()
+            explored.configurations.counters[made] = configuration.counters
+            explored.stacks.made[0] = made + 1
+        state = self._numbers[configuration.state]
+        number = number_of(explored, state, node)
+        if number < 0:
+            explored = explored.grown()
+            number = number_of(explored, state, node)
+        return explored, int(number)
+
+    def _table(self) -> Table:
+        """A table whose only move begins an episode: where labels lead is found in `Configurations` alone."""
+        start = self._numbers[self._begun.after.state]
+        silent, nothing = np.full((len(self._states), 2), UNDEFINED_MOVE, np.int32), np.zeros(1, np.int32)
+        return Table(
+            move=np.full((len(self._states), len(self.labels), 2), UNDEFINED_MOVE, np.int32),
+            silent=silent,
+            target=np.array([start], np.int32),
+            pops=nothing,
+            pushes=nothing,
+            push=np.zeros((1, 1), np.int32),
+            reward=np.array([self._begun.reward]),
+            start=start,
+            bottom=1,
+            first_final=len(self.automaton.states),
+        )

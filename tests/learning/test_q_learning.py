@@ -1,0 +1,115 @@
+"""The Numba learner equals the readable one entry by entry; both reach the values known by hand."""
+
+import numpy as np
+import pytest
+
+from pdrm.domains.catalogue import domain
+from pdrm.errors import UndefinedMove
+from pdrm.learning.tabular.learnt import policy_of
+from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+from pdrm.learning.tabular.training import Training
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.view import FullStack, TopK
+from tests.probes import COLLECT, VALUES, corridor
+
+CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+
+
+def table(training):
+    """What was learnt, by what is seen."""
+    policy = policy_of(training, {})
+    return {policy.seen(row): policy.value[row].tolist() for row in range(len(policy))}
+
+
+@pytest.mark.parametrize(("choice", "budget"), CHOICES)
+@pytest.mark.parametrize("view", [TopK(0), TopK(1), TopK(2), FullStack()], ids=str)
+@pytest.mark.parametrize(
+    ("name", "episodes"), [("letter", 6), ("maze-5x5", 8), ("paint", 20), ("echo", 12), ("deliver-4-8", 1)]
+)
+def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, choice, budget):
+    where = domain(name)
+    machine = catalogue(where.machine)
+    limit = 60 if name in ("letter", "deliver-4-8") else None
+    settings = QLearning(
+        learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=limit, test_episodes=3
+    )
+    training = Training(where, machine, view, settings, seed=5)
+    training.advance(episodes)
+    chances = streams(5, 2)
+    readable = ReadableQLearning(where, machine, view, settings, Chance(chances[:1]))
+    for _ in range(episodes):
+        readable.episode()
+    assert table(training) == readable.q
+    assert training.chances[0] == chances[0]
+    test = training.test()
+    assert test.returns.tolist() == [readable.test(where, Chance(chances[1:])) for _ in range(3)]
+
+
+@pytest.mark.parametrize("choice", list(Counterfactuals))
+@pytest.mark.parametrize("view", [TopK(1), TopK(3), FullStack()], ids=str)
+def test_values_known_by_hand_are_reached(view, choice):
+    settings = QLearning(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
+    training = Training(corridor(), COLLECT, view, settings, seed=1)
+    training.advance(2_000)
+    policy = policy_of(training, {})
+    for (cell, state, top), known in VALUES.items():
+        below = ("#",) if top == ("A",) else ()
+        learnt = policy.values(cell, state, top + below)
+        for value, expected in zip(learnt, known, strict=True):
+            assert expected is None or value == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_limit_is_not_an_end():
+    """Cut off right before the reward, the last step is still worth what comes after it."""
+    settings = QLearning(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
+    training = Training(corridor(), COLLECT, TopK(1), settings, seed=2)
+    training.advance(5_000)
+    assert policy_of(training, {}).values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
+
+
+def test_stopping_and_going_on_changes_nothing():
+    where, machine = domain("maze-5x5"), catalogue("treasure-maze")
+    settings = QLearning(counterfactuals="co-observed")
+    at_once, in_parts = (Training(where, machine, FullStack(), settings, seed=3) for _ in range(2))
+    at_once.advance(40)
+    for until in (1, 7, 8, 30, 40):
+        in_parts.advance(until)
+    assert table(at_once) == table(in_parts)
+    assert np.array_equal(at_once.chances, in_parts.chances)
+
+
+def test_seeds_differ_and_repeat():
+    where, machine = domain("letter"), catalogue("letter")
+
+    def learnt(seed):
+        training = Training(where, machine, TopK(1), QLearning(episodes=20), seed)
+        training.advance(20)
+        return policy_of(training, {}).digest()
+
+    assert learnt(1) == learnt(1)
+    assert learnt(1) != learnt(2)
+
+
+def test_deduplicated_counterfactuals_stop_growing():
+    where, machine = domain("maze-10x10"), catalogue("treasure-maze")
+    training = Training(where, machine, TopK(1), QLearning(counterfactuals="deduplicated"), seed=0)
+    training.advance(200)
+    assert int(training.observed.length[0]) == 1 + 4 + 16
+
+
+def test_one_cprm_solves_the_mazes():
+    for name in ("maze-5x5", "maze-10x10"):
+        where, machine = domain(name), catalogue("treasure-maze")
+        training = Training(where, machine, TopK(1), QLearning(counterfactuals="deduplicated"), seed=4)
+        training.advance(3_000)
+        assert {machine.final[end - len(machine.states)] for end in training.test().ends} == {"home"}
+
+
+def test_a_label_without_rule_is_an_error():
+    machine = parse("events A B C\nexclusive A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
+    training = Training(domain("letter"), machine, TopK(1), QLearning(), seed=0)
+    with pytest.raises(UndefinedMove, match="letter"):
+        training.advance(10)

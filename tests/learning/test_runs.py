@@ -1,0 +1,136 @@
+"""Runs: the same spec gives the same files, whatever the process; stopping loses nothing; damage is noticed."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
+from pdrm.learning.tabular.policy import check_same_machine, load_policy
+from pdrm.learning.tabular.run import RunSpec, execute, is_done
+from pdrm.learning.tabular.settings import QLearning
+from pdrm.machines.catalogue import text_of
+
+SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")
+SPEC = RunSpec("maze-5x5", "cprm", "1", SETTINGS, seed=7)
+
+
+def fingerprint(folder):
+    """SHA-256 of the policy and of the curve."""
+    return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("policy.npz", "curve.csv")]
+
+
+def test_a_run_leaves_small_files_and_is_not_repeated(tmp_path):
+    result = execute(SPEC, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["curve.csv", "policy.json", "policy.npz", "spec.json"]
+    assert [test.episode for test in result.tests] == [50, 100, 150, 200, 250, 300]
+    times = [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
+    again = execute(SPEC, tmp_path)
+    assert times == [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
+    assert again.policy.digest() == result.policy.digest()
+    assert np.array_equal(again.tests[-1].returns, result.tests[-1].returns)
+
+
+@pytest.mark.parametrize("stop_after", [1, 3, 5])
+def test_interrupted_and_resumed_is_byte_identical(stop_after, tmp_path):
+    execute(SPEC, tmp_path / "whole")
+
+    def stop(_training, tests):
+        if len(tests) == stop_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(SPEC, tmp_path / "parts", stop)
+    assert not is_done(tmp_path / "parts")
+    assert len(load_policy(tmp_path / "parts" / "policy.npz")) > 0  # what was learnt by then can be used
+    execute(SPEC, tmp_path / "parts")
+    assert is_done(tmp_path / "parts")
+    assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1234"])
+def test_the_same_in_another_process(hash_seed, tmp_path):
+    execute(SPEC, tmp_path / "here")
+    command = [sys.executable, "-m", "pdrm", "train", "maze-5x5", "--agent", "cprm", "--seeds", "8", "--workers", "2"]
+    command += [
+        "--episodes",
+        "300",
+        "--test-every",
+        "50",
+        "--test-episodes",
+        "4",
+        "-o",
+        str(tmp_path / "there"),
+        "--json",
+    ]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    records = json.loads(done.stdout)
+    folder = next(tmp_path.glob("there/*seed7*"))
+    assert fingerprint(folder) == fingerprint(tmp_path / "here")
+    assert folder.name.endswith(SPEC.id)
+    assert [record["seed"] for record in records] == list(range(8))
+
+
+def test_a_damaged_policy_is_noticed(tmp_path):
+    execute(SPEC, tmp_path)
+    file = tmp_path / "policy.npz"
+    whole = file.read_bytes()
+    for damaged in (whole[:200], whole[:-1000], b"", b"not a policy", whole.replace(b"value", b"velue")):
+        file.write_bytes(damaged)
+        with pytest.raises(BadPolicyFile):
+            load_policy(file)
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    with pytest.raises(BadPolicyFile):
+        load_policy(file)
+    file.write_bytes(whole)
+    description = json.loads(file.with_suffix(".json").read_text())
+    file.with_suffix(".json").write_text(json.dumps({**description, "view": "many"}))
+    with pytest.raises(PdrmError):
+        load_policy(file)
+
+
+def test_a_policy_of_another_machine_is_refused(tmp_path):
+    policy = execute(SPEC, tmp_path).policy
+    check_same_machine(policy, text_of("treasure-maze"))
+    with pytest.raises(WrongPolicy):
+        check_same_machine(policy, text_of("figure-1"))
+
+
+def test_a_damaged_checkpoint_is_noticed_and_kept(tmp_path):
+    (tmp_path / "checkpoint.npz").write_bytes(b"half a checkpoint")
+    with pytest.raises(BadRunFolder, match="checkpoint"):
+        execute(SPEC, tmp_path)
+    assert (tmp_path / "checkpoint.npz").read_bytes() == b"half a checkpoint"
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    execute(SPEC, tmp_path)
+    before = fingerprint(tmp_path)
+    (tmp_path / "curve.csv").rename(tmp_path / "kept.csv")
+
+    def full(handle, _mode):
+        os.close(handle)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(CannotWrite, match="no space left"):
+        execute(SPEC, tmp_path)
+    monkeypatch.undo()
+    (tmp_path / "kept.csv").rename(tmp_path / "curve.csv")
+    assert fingerprint(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"learning_rate": 1.5}, {"learning_rate": float("nan")}, {"epsilon": -0.1}, {"discount": "much"}, {"episodes": 0},
+     {"test_every": True}, {"step_limit": 2.5}, {"counterfactuals": "some"}, {"updates_per_step": -1}],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(BadSetting):
+        QLearning(**wrong)
