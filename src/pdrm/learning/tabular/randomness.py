@@ -18,7 +18,7 @@ State = npt.NDArray[np.uint64]
 
 def streams(seed: int, count: int) -> State:
     """[count]: independent starting states for one seed."""
-    return np.random.SeedSequence(seed).generate_state(count, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
 class Chance:
