@@ -58,6 +58,19 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("domain", "agent"), [("deliver-8", "hrm"), ("letter", "cra-q"), ("letter", "cra-cql"), ("maze-5x5", "cra-q")]
+)
+def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_path):
+    outcome = pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json")
+    (record,) = json.loads(outcome.out)
+    assert record["rows"] > 0
+    assert json.loads(pdrm("evaluate", record["folder"], "--episodes", 3, "--json").out)["episodes"] == 3
+    again = json.loads(pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json").out)
+    assert again == [record]
+    assert pdrm("replay", record["folder"]).code == 2
+
+
 def test_domains_are_listed(pdrm):
     listed = json.loads(pdrm("domains", "--json").out)
     assert [row["name"] for row in listed][:2] == ["letter", "maze-5x5"]

@@ -10,6 +10,7 @@ import typer
 
 from pdrm import __version__
 from pdrm.cli import machine_commands
+from pdrm.cli.bench import bench
 from pdrm.cli.explain import explain
 from pdrm.cli.output import print_error
 from pdrm.cli.replay import replay
@@ -39,6 +40,7 @@ for command in (
     evaluate,
     replay,
     domains,
+    bench,
     reproduce,
 ):
     app.command()(command)

@@ -34,7 +34,8 @@ def replay(
     from pdrm.learning.tabular.evaluation import Trained
 
     if not (run / "policy.npz").exists():
-        raise BadRunFolder(f"{run} holds no trained run", fix="train one: pdrm train letter")
+        fault = f"{run} holds no policy to replay (agents hrm, cra-q and cra-cql leave tables)"
+        raise BadRunFolder(fault, fix="train one: pdrm train letter")
     trained = Trained.load(run)
     moments = list(trained.episode(np.random.default_rng(seed)))
     screens = [screen(trained, moments, number) for number in range(len(moments))]

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import next_command, print_json
-from pdrm.errors import BadRunFolder, BadSetting, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.run import Result, RunSpec
 
-AGENTS = {"q": "none", "cprm": "deduplicated"}
-"""Tabular agents and the counterfactuals they use unless told otherwise."""
-
-Number = Annotated[float | None, typer.Option()]
-
 
 def train(
     domain: Annotated[str, typer.Argument(help="A domain: see `pdrm domains`.")],
-    agent: Annotated[str, typer.Option(help="q (Q-learning) or cprm (with counterfactual experiences).")] = "q",
-    k: Annotated[str, typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full.")] = "1",
+    agent: Annotated[
+        str, typer.Option(help="q, cprm (counterfactual), hrm (options), cra-q or cra-cql (counting automata).")
+    ] = "q",
+    k: Annotated[str | None, typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full. [1]")] = None,
     seeds: Annotated[int, typer.Option(help="How many runs, with seeds 0, 1, ….")] = 1,
     machine: Annotated[Path | None, typer.Option(help="A machine file in place of the domain's own.")] = None,
     episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
@@ -39,6 +36,9 @@ def train(
     ] = None,
     updates_per_step: Annotated[int | None, typer.Option(help="Counterfactual updates a step at most.")] = None,
     updates_per_episode: Annotated[int | None, typer.Option(help="Updates after which an episode is cut off.")] = None,
+    operations_per_episode: Annotated[
+        int | None, typer.Option(help="Counter operations after which an episode is cut off (for cra-q, cra-cql).")
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
@@ -60,13 +60,16 @@ def train(
         "counterfactuals": counterfactuals,
         "updates_per_step": updates_per_step,
         "updates_per_episode": updates_per_episode,
+        "operations_per_episode": operations_per_episode,
     }
     if seeds < 1 or workers < 1:
         raise BadSetting("--seeds and --workers take a whole number from 1 on", fix="--seeds 5")
-    specs = [_spec(domain, agent, k, machine, given, seed) for seed in range(seeds)]
+    chosen = {name: value for name, value in given.items() if value is not None}
+    seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
+    specs = [_spec(domain, agent, seen, machine, chosen, seed) for seed in range(seeds)]
     from pdrm.cli.training_display import run_all
 
-    folders = [output / f"{domain}-{agent}-{k}-seed{spec.seed}-{spec.id}" for spec in specs]
+    folders = [output / f"{domain}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
     results = run_all(specs, folders, workers, quiet=as_json)
     if as_json:
         print_json([_summary(result, folder) for result, folder in zip(results, folders, strict=True)])
@@ -76,21 +79,16 @@ def train(
 
 def _spec(domain: str, agent: str, k: str, machine: Path | None, given: dict[str, Any], seed: int) -> RunSpec:
     from pdrm.domains.catalogue import domain as domain_of
-    from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
+    from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
-    from pdrm.learning.tabular.settings import QLearning
     from pdrm.machines.text.source import decode, read_bytes
 
     domain_of(domain)
-    if agent not in AGENTS:
-        raise UnknownAgent(f"no agent is called `{agent}`", fix=did_you_mean(agent, AGENTS))
     if k != "full" and not k.isdecimal():
         raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
-    chosen = {name: value for name, value in given.items() if value is not None}
-    settings = QLearning(**{"counterfactuals": AGENTS[agent], **PAPER_SETTINGS.get(domain, {}), **chosen})
     text = None if machine is None else decode(read_bytes(machine), str(machine))
-    spec = RunSpec(domain, agent, k, settings, seed, text)
-    spec.training()
+    spec = RunSpec(domain, agent, k, settings_for(domain, agent, given), seed, text)
+    spec.training()  # so that what is wrong is said before anything is made
     return spec
 
 
@@ -101,8 +99,8 @@ def _summary(result: Result, folder: Path) -> dict[str, Any]:
         "seed": result.spec.seed,
         "episodes": last.episode,
         "final_return": float(last.returns.mean()),
-        "rows": len(result.policy),
-        "sha256": result.policy.digest(),
+        "rows": result.rows,
+        "sha256": result.sha256,
     }
 
 
@@ -120,8 +118,6 @@ def evaluate(
 
     if episodes < 1:
         raise BadSetting("--episodes takes a whole number from 1 on", fix="--episodes 100")
-    if not (run / "policy.npz").exists():
-        raise BadRunFolder(f"{run} holds no trained run", fix="train one: pdrm train letter")
     record = evaluated(run, episodes, seed)
     if as_json:
         print_json(record)
@@ -131,7 +127,8 @@ def evaluate(
     )
     for end, count in record["ends"].items():
         typer.echo(f"  ended in {end}: {count}")
-    next_command(f"pdrm replay {run}")
+    if (run / "policy.npz").exists():
+        next_command(f"pdrm replay {run}")
 
 
 def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.agents import AnyTraining
 from pdrm.learning.tabular.run import Result, RunSpec, execute
-from pdrm.learning.tabular.training import Test, Training
+from pdrm.learning.tabular.training import Test
 
 
 def run_all(specs: list[RunSpec], folders: list[Path], workers: int, *, quiet: bool) -> list[Result]:
@@ -31,7 +32,7 @@ def run_all(specs: list[RunSpec], folders: list[Path], workers: int, *, quiet: b
             last = result.tests[-1]
             typer.echo(
                 f"seed {result.spec.seed}: {last.episode:,} episodes, final test return {last.returns.mean():g}, "
-                f"{len(result.policy):,} table rows -> {folder}"
+                f"{result.rows:,} table rows -> {folder}"
             )
     return results
 
@@ -59,7 +60,7 @@ class _Watch:
         self.bars, self.task = bars, task
         self.began, self.before = time.monotonic(), 0
 
-    def __call__(self, training: Training, tests: list[Test]) -> None:
+    def __call__(self, training: AnyTraining, tests: list[Test]) -> None:
         """Show where a run stands."""
         steps = int(training.progress.whole[at.ALL_STEPS])
         self.before = self.before or steps

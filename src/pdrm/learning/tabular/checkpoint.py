@@ -11,20 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadRunFolder
-from pdrm.learning.tabular.training import Test, Training
+from pdrm.learning.tabular.agents import AnyTraining
+from pdrm.learning.tabular.training import Test
 from pdrm.machines.text.whole_file import write
 
 Arrays = dict[str, npt.NDArray[Any]]
-PARTS = ("explored", "values", "observed", "progress", "chances")
-"""The attributes of a `Training` that change."""
+PARTS = ("explored", "values", "observed", "policies", "progress", "chances")
+"""The attributes of a run that change, as far as it has them."""
 
 T = TypeVar("T")
 
 
-def save_checkpoint(path: Path, training: Training, tests: list[Test]) -> None:
+def save_checkpoint(path: Path, training: AnyTraining, tests: list[Test]) -> None:
     """Write where a run stands, whole or not at all."""
     arrays: Arrays = {}
-    for part in PARTS:
+    for part in _parts(training):
         arrays |= flattened(getattr(training, part), part)
     arrays["tests.episode"] = np.array([test.episode for test in tests], np.int64)
     for name in ("returns", "steps", "ends"):
@@ -34,12 +35,12 @@ def save_checkpoint(path: Path, training: Training, tests: list[Test]) -> None:
     write(path, buffer.getvalue())
 
 
-def load_checkpoint(path: Path, training: Training) -> list[Test]:
+def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
     """Put a run where its checkpoint left it; returns the tests made by then."""
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: np.array(file[name]) for name in file.files}
-        parts = {part: restored(getattr(training, part), part, arrays) for part in PARTS}
+        parts = {part: restored(getattr(training, part), part, arrays) for part in _parts(training)}
         columns = zip(*(arrays[f"tests.{name}"] for name in ("episode", "returns", "steps", "ends")), strict=True)
         tests = [Test(int(episode), returns, steps, ends) for episode, returns, steps, ends in columns]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
@@ -49,6 +50,10 @@ def load_checkpoint(path: Path, training: Training) -> list[Test]:
     for part, value in parts.items():
         setattr(training, part, value)
     return tests
+
+
+def _parts(training: AnyTraining) -> list[str]:
+    return [part for part in PARTS if hasattr(training, part)]
 
 
 def flattened(value: Any, name: str) -> Arrays:  # noqa: ANN401 - a NamedTuple of any kind

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,10 @@ import numpy as np
 from pdrm.domains.catalogue import domain
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
 from pdrm.errors import BadRunFolder
+from pdrm.learning.tabular.checkpoint import load_checkpoint
 from pdrm.learning.tabular.policy import Policy, load_policy
+from pdrm.learning.tabular.randomness import streams
+from pdrm.learning.tabular.run import POLICY, TABLES, spec_of
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.guard import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -44,10 +46,9 @@ class Trained:
     def load(cls, folder: Path) -> Trained:
         """The run in a folder."""
         try:
-            spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
-            policy = load_policy(folder / "policy.npz")
+            policy = load_policy(folder / POLICY)
             machine = parse(policy.machine_text)
-            where = domain(spec["domain"])
+            where = domain(spec_of(folder).domain)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadRunFolder(f"{folder} holds no trained run: {error}", fix="train one: pdrm train letter") from error
         if not isinstance(machine, PushdownRewardMachine):
@@ -85,15 +86,36 @@ class Trained:
 
 def evaluated(folder: Path, episodes: int, seed: int) -> dict[str, Any]:
     """Greedy episodes of a saved run, summed up."""
+    if (folder / TABLES).exists():
+        return _evaluated_tables(folder, episodes, seed)
+    if not (folder / POLICY).exists():
+        raise BadRunFolder(f"{folder} holds no trained run", fix="train one: pdrm train letter")
     trained = Trained.load(folder)
     chance = np.random.default_rng(seed)
     runs = [list(trained.episode(chance)) for _ in range(episodes)]
     returns = [sum(moment.reward for moment in moments) for moments in runs]
+    steps = [len(moments) - 1 for moments in runs]
+    return _summed_up(trained.domain.name, returns, steps, [moments[-1].configuration.state for moments in runs])
+
+
+def _evaluated_tables(folder: Path, episodes: int, seed: int) -> dict[str, Any]:
+    """The same for agents that leave tables: played by the learner's own test."""
+    training = spec_of(folder).training()
+    load_checkpoint(folder / TABLES, training)
+    training.settings = replace(training.settings, test_episodes=episodes)
+    training.chances[1:] = streams(seed, 1)
+    where = training.domain.tested_on[0]
+    test = training.test(where)
+    states = (*training.machine.states, *training.machine.final)
+    return _summed_up(where.name, test.returns.tolist(), test.steps.tolist(), [states[end] for end in test.ends])
+
+
+def _summed_up(name: str, returns: list[float], steps: list[int], ends: list[str]) -> dict[str, Any]:
     return {
-        "domain": trained.domain.name,
-        "episodes": episodes,
+        "domain": name,
+        "episodes": len(returns),
         "mean_return": float(np.mean(returns)),
         "returns": returns,
-        "mean_steps": float(np.mean([len(moments) - 1 for moments in runs])),
-        "ends": dict(Counter(moments[-1].configuration.state for moments in runs).most_common()),
+        "mean_steps": float(np.mean(steps)),
+        "ends": dict(Counter(ends).most_common()),
     }

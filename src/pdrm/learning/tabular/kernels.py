@@ -109,6 +109,7 @@ def learn(
         real[at.EPSILON],
     )
     random, updates, status = rng[0], whole[at.UPDATES], at.DONE
+    alpha, gamma = rates.alpha, rates.gamma
     moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, whole[at.OPERATIONS]
     first, first_paid = first_configuration(explored)
     if first < 0:
@@ -213,12 +214,13 @@ def learn(
                     break
                 key = seens[there] * states + after
                 probe = hashed(key) & mask
-                while slot[probe] >= 0 and keys[slot[probe]] != key:
-                    probe = (probe + 1) & mask
-                if slot[probe] < 0:
-                    slot[probe], keys[used[0]] = used[0], key
-                    used[0] += 1
                 next_row = slot[probe]
+                while next_row >= 0 and keys[next_row] != key:
+                    probe = (probe + 1) & mask
+                    next_row = slot[probe]
+                if next_row < 0:
+                    next_row = used[0]
+                    slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
             if phase == at.ACT:
                 if counted:
                     spent += moves[here, label]
@@ -227,8 +229,8 @@ def learn(
                         best = q[next_row, 0]
                         for action in range(1, actions):
                             best = max(best, q[next_row, action])
-                        target += rates.gamma * best
-                    q[row, a] += rates.alpha * (target - q[row, a])
+                        target += gamma * best
+                    q[row, a] += alpha * (target - q[row, a])
                     updates += 1
                 phase = at.IMAGINE
                 if mode != at.PLAIN:
@@ -261,23 +263,27 @@ def learn(
                         if not ends and state_of[reached] < final:
                             key = seens[reached] * states + after
                             probe = hashed(key) & mask
-                            while slot[probe] >= 0 and keys[slot[probe]] != key:
+                            there_row = slot[probe]
+                            while there_row >= 0 and keys[there_row] != key:
                                 probe = (probe + 1) & mask
-                            if slot[probe] < 0:
-                                slot[probe], keys[used[0]] = used[0], key
-                                used[0] += 1
-                            best = q[slot[probe], 0]
+                                there_row = slot[probe]
+                            if there_row < 0:
+                                there_row = used[0]
+                                slot[probe], keys[there_row], used[0] = there_row, key, there_row + 1
+                            best = q[there_row, 0]
                             for action in range(1, actions):
-                                best = max(best, q[slot[probe], action])
-                            target += rates.gamma * best
+                                best = max(best, q[there_row, action])
+                            target += gamma * best
                         key = seens[imagined] * states + s
                         probe = hashed(key) & mask
-                        while slot[probe] >= 0 and keys[slot[probe]] != key:
+                        here_row = slot[probe]
+                        while here_row >= 0 and keys[here_row] != key:
                             probe = (probe + 1) & mask
-                        if slot[probe] < 0:
-                            slot[probe], keys[used[0]] = used[0], key
-                            used[0] += 1
-                        q[slot[probe], a] += rates.alpha * (target - q[slot[probe], a])
+                            here_row = slot[probe]
+                        if here_row < 0:
+                            here_row = used[0]
+                            slot[probe], keys[here_row], used[0] = here_row, key, here_row + 1
+                        q[here_row, a] += alpha * (target - q[here_row, a])
                         updates += 1
                     left -= 1
                     entry = following[entry]

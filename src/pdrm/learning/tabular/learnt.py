@@ -6,14 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from pdrm.errors import WrongPolicy
 from pdrm.learning.tabular.policy import Policy
 from pdrm.learning.tabular.training import Training
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.text.writer import to_text
 
 
 def policy_of(training: Training, about: dict[str, Any]) -> Policy:
     """What a run has learnt so far."""
+    if not isinstance(training.machine, PushdownRewardMachine):
+        raise WrongPolicy(
+            "a policy over counters has no stack to look at", fix="keep the training itself, or translate the machine"
+        )
     explored, values = training.explored, training.values
     used = int(values.index.used[0])
     keys = values.index.key[:used]

@@ -6,6 +6,7 @@ counting automaton it is Q-learning and CQL: the counters stand for the stack (s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
@@ -125,21 +126,19 @@ class ReadableQLearning:
                 updates += 1
         return updates
 
-    def imagined(self, s: int) -> list[Configuration]:
+    def imagined(self, s: int) -> Iterator[Configuration]:
         """Every machine state with every observed stack; with a budget, so many of them, going on where the last step
         with this list stopped."""
         stacks, states, budget = self.observed.stacks(s), self.machine.states, self.settings.updates_per_step
         if budget is None:
-            return [Configuration(state, stack) for state in states for stack in stacks]
+            yield from (Configuration(state, stack) for state in states for stack in stacks)
+            return
         place = self.observed.place(s)
-        machine, entry = self.turns.get(place, (0, 0))
-        chosen = []
         for _ in range(min(budget, len(states) * len(stacks))):
-            chosen.append(Configuration(states[machine], stacks[entry]))
+            machine, entry = self.turns.get(place, (0, 0))
+            yield Configuration(states[machine], stacks[entry])
             entry = (entry + 1) % len(stacks)
-            machine = (machine + (entry == 0)) % len(states)
-        self.turns[place] = machine, entry
-        return chosen
+            self.turns[place] = (machine + (entry == 0)) % len(states), entry
 
     def update(self, s: int, here: Configuration, a: int, o: int) -> None:
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""

@@ -19,24 +19,19 @@ import numpy as np
 
 from pdrm.domains.catalogue import domain
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadRunFolder, CannotTranslate, CannotWrite
+from pdrm.errors import BadRunFolder, CannotWrite
+from pdrm.learning.tabular.agents import AnySettings, AnyTraining, settings_for, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.policy import Policy, load_policy
-from pdrm.learning.tabular.settings import QLearning
+from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.training import Test, Training
-from pdrm.machines.catalogue import text_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.text.files import parse
 from pdrm.machines.text.whole_file import write
-from pdrm.machines.translation import reward_machine_to_pushdown
-from pdrm.product.view import FullStack, TopK, View
 
-CHECKPOINT, POLICY, CURVE = "checkpoint.npz", "policy.npz", "curve.csv"
+SPEC, CHECKPOINT, POLICY, TABLES, CURVE = "spec.json", "checkpoint.npz", "policy.npz", "tables.npz", "curve.csv"
 SECONDS_BETWEEN_CHECKPOINTS = 20.0
 
-Watch = Callable[[Training, list[Test]], None]
+Watch = Callable[[AnyTraining, list[Test]], None]
 """Called after every test, for progress."""
 
 
@@ -44,6 +39,7 @@ Watch = Callable[[Training, list[Test]], None]
 class RunSpec:
     """Everything that decides a run's result.
 
+    >>> from pdrm.learning.tabular.settings import QLearning
     >>> spec = RunSpec("letter", "q", "1", QLearning(episodes=10), seed=3)
     >>> spec.id == RunSpec("letter", "q", "1", QLearning(episodes=10), seed=3).id, len(spec.id)
     (True, 12)
@@ -53,7 +49,7 @@ class RunSpec:
     agent: str
     k: str
     """How many symbols are seen: a number, or `full`."""
-    settings: QLearning
+    settings: AnySettings
     seed: int
     machine_text: str | None = None
     """The machine as text; None: the catalogue's for this domain."""
@@ -65,27 +61,11 @@ class RunSpec:
 
     def record(self) -> dict[str, Any]:
         """The spec as JSON values."""
-        return {**asdict(self), "machine_text": self.machine().name if self.machine_text is None else self.machine_text}
+        return asdict(self)
 
-    def view(self) -> View:
-        """What the policy sees."""
-        return FullStack() if self.k == "full" else TopK(int(self.k))
-
-    def machine(self) -> PushdownRewardMachine:
-        """The machine, translated where it is a reward machine."""
-        text = self.machine_text if self.machine_text is not None else text_of(str(domain(self.domain).machine))
-        machine = parse(text, "machine.pdrm")
-        if isinstance(machine, RewardMachine):
-            return reward_machine_to_pushdown(machine)
-        if not isinstance(machine, PushdownRewardMachine):
-            raise CannotTranslate(
-                f"`{machine.name}` has counters", fix="use `--agent cra-q`, or translate it: pdrm convert --to pushdown"
-            )
-        return machine
-
-    def training(self) -> Training:
+    def training(self) -> AnyTraining:
         """The run, before its first episode."""
-        return Training(domain(self.domain), self.machine(), self.view(), self.settings, self.seed)
+        return training_for(domain(self.domain), self.agent, self.k, self.settings, self.seed, self.machine_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +73,24 @@ class Result:
     """What a run learnt and how its tests went."""
 
     spec: RunSpec
-    policy: Policy
     tests: list[Test]
+    rows: int
+    """Rows of the (meta-)policy's table."""
+    sha256: str
+    """Of the tables' file."""
 
 
 def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
     """Train to the end, from the checkpoint if there is one; a run that is done is loaded. Ctrl-C keeps what was learnt and
     is then passed on."""
     if is_done(folder):
-        return Result(spec, load_policy(folder / POLICY), read_curve(spec, folder / CURVE))
+        return _loaded(spec, folder)
     training, tests = spec.training(), list[Test]()
     _make(folder)
     checkpoint = folder / CHECKPOINT
     if checkpoint.exists():
         tests = load_checkpoint(checkpoint, training)
-    write(folder / "spec.json", (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
+    write(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
     saved = time.monotonic()
     try:
         while training.episodes < spec.settings.episodes:
@@ -122,32 +105,61 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
         save_checkpoint(checkpoint, training, tests)
         _save(spec, folder, training, tests)
         raise
-    policy = _save(spec, folder, training, tests)
+    _save(spec, folder, training, tests)
     checkpoint.unlink(missing_ok=True)
-    return Result(spec, policy, tests)
+    return Result(spec, tests, int(training.values.index.used[0]), _digest(folder))
+
+
+def spec_of(folder: Path) -> RunSpec:
+    """The spec of the run in a folder."""
+    try:
+        record = json.loads((folder / SPEC).read_text(encoding="utf-8"))
+        given = {name: value for name, value in record["settings"].items() if value is not None}
+        return RunSpec(**{**record, "settings": settings_for(record["domain"], record["agent"], given)})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadRunFolder(f"{folder} holds no trained run: {error}", fix="train one: pdrm train letter") from error
 
 
 def is_done(folder: Path) -> bool:
     """Whether a run's folder holds its final result."""
-    return (folder / POLICY).exists() and (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
+    tables = (folder / POLICY).exists() or (folder / TABLES).exists()
+    return tables and (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
 
 
-def _one_test(training: Training) -> Test:
+def _digest(folder: Path) -> str:
+    file = folder / POLICY if (folder / POLICY).exists() else folder / TABLES
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _loaded(spec: RunSpec, folder: Path) -> Result:
+    """A run that was done before, read from its files."""
+    training = spec.training()
+    if (folder / POLICY).exists():
+        rows = len(load_policy(folder / POLICY))
+    else:
+        load_checkpoint(folder / TABLES, training)
+        rows = int(training.values.index.used[0])
+    return Result(spec, read_curve(training, folder / CURVE), rows, _digest(folder))
+
+
+def _one_test(training: AnyTraining) -> Test:
     """A test in each of the domains that test this one, as one."""
     domains: tuple[FiniteDomain, ...] = training.domain.tested_on
     parts = [training.test(where) for where in domains]
     return parts[0] if len(parts) == 1 else Test.joined(parts)
 
 
-def _save(spec: RunSpec, folder: Path, training: Training, tests: list[Test]) -> Policy:
-    about = {"spec": spec.record(), "id": spec.id, "episodes": training.episodes}
-    policy = policy_of(training, about)
-    policy.save(folder / POLICY)
+def _save(spec: RunSpec, folder: Path, training: AnyTraining, tests: list[Test]) -> None:
+    """Write what was learnt: as a policy where it is one table over stacks, else as the learner's own tables."""
+    if isinstance(training, Training) and isinstance(training.machine, PushdownRewardMachine):
+        about = {"spec": spec.record(), "id": spec.id, "episodes": training.episodes}
+        policy_of(training, about).save(folder / POLICY)
+    else:
+        save_checkpoint(folder / TABLES, training, tests)
     write(folder / CURVE, curve_text(training, tests).encode())
-    return policy
 
 
-def curve_text(training: Training, tests: list[Test]) -> str:
+def curve_text(training: AnyTraining, tests: list[Test]) -> str:
     """The tests as a tidy table: one line a test episode."""
     states = (*training.machine.states, *training.machine.final)
     text = io.StringIO()
@@ -159,9 +171,9 @@ def curve_text(training: Training, tests: list[Test]) -> str:
     return text.getvalue()
 
 
-def read_curve(spec: RunSpec, path: Path) -> list[Test]:
+def read_curve(training: AnyTraining, path: Path) -> list[Test]:
     """The tests in a curve's file."""
-    machine = spec.machine()
+    machine = training.machine
     number = {state: place for place, state in enumerate((*machine.states, *machine.final))}
     rows: dict[int, list[dict[str, str]]] = {}
     try:

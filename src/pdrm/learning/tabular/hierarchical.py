@@ -1,0 +1,161 @@
+"""The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
+
+This is the specification of `options/kernels.py`: on the same random numbers the two fill the same tables, entry by entry.
+The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
+the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
+which of the best, if several); and the outcome, if there are several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdrm.domains.labelled_mdp import FiniteDomain, pick
+from pdrm.learning.tabular.hierarchical_settings import Hierarchical
+from pdrm.learning.tabular.options.rules import is_achieved, options_of, reward_for_achieving
+from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
+from pdrm.learning.tabular.randomness import Chance
+from pdrm.learning.tabular.settings import QLearning
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.product.view import TopK, View
+
+TOP = TopK(1)
+"""What an option's policy sees of the stack, whatever the meta-policy sees."""
+
+
+@dataclass(slots=True)
+class Running:
+    """An option under way: its number, the meta-policy's values where it was chosen, what it has been paid since,
+    discounted, and the weight of the next reward, γ^τ after τ steps."""
+
+    option: int
+    values: list[float]
+    collected: float = 0.0
+    weight: float = 1.0
+
+
+class ReadableHierarchical:
+    """Learns episode by episode; `meta` maps what is seen to one value an option of the machine state, `policies` maps the
+    environment state, machine state and top symbol to one value an action for each of these options."""
+
+    def __init__(
+        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, chance: Chance
+    ) -> None:
+        self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
+        self.product = ReadableQLearning(
+            domain, machine, view, QLearning(), chance
+        )  # begins and takes steps; learns nothing
+        self.options = {state: options_of(machine, state) for state in machine.states}
+        self.meta: dict[Seen, list[float]] = {}
+        self.policies: dict[Seen, list[list[float]]] = {}
+        self.epsilon = settings.epsilon
+        self.r_plus = reward_for_achieving(settings, domain, machine)
+        self.limit = settings.step_limit or domain.step_limit
+
+    def meta_values(self, s: int, here: Configuration) -> list[float]:
+        """The value of each option of the machine state, zeros where this is new to the meta-policy."""
+        new = [0.0] * len(self.options[here.state])
+        return self.meta.setdefault((s, here.state, self.view.of(here.stack)), new)
+
+    def policy_values(self, s: int, here: Configuration) -> list[list[float]]:
+        """The value of each action for each option of the machine state, zeros where this is new to the options."""
+        new = [[0.0] * len(self.domain.actions) for _ in self.options[here.state]]
+        return self.policies.setdefault((s, here.state, TOP.of(here.stack)), new)
+
+    def achieved(self, here: Configuration, s: int, a: int, o: int) -> list[bool]:
+        """For each option of the machine state, whether the label of this step achieves it."""
+        label = self.domain.labels[self.domain.arrays.label[s, a, o]]
+        return [is_achieved(self.machine, option, label, here.top) for option in self.options[here.state]]
+
+    def episode(self) -> float:
+        """One episode; returns what it paid."""
+        s, here, gained = self.product.begin()
+        running = None
+        for step in range(self.limit):
+            if self.product.over(s, here):
+                break
+            if running is None:
+                running = self.chosen(s, here)
+            a = self.choose(self.policy_values(s, here)[running.option])
+            o = self.outcome(s, a)
+            after, there, paid = self.product.outcome(s, here, a, o)
+            self.learn(s, here, a, o)
+            running.collected += running.weight * paid
+            running.weight *= self.settings.discount
+            ends = there != here or self.achieved(here, s, a, o)[running.option] or self.product.over(after, there)
+            if ends or step + 1 == self.limit:
+                self.learn_meta(running, after, there)
+                running = None
+            gained += paid
+            s, here = after, there
+        self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+        return gained
+
+    def chosen(self, s: int, here: Configuration) -> Running:
+        """The option that the meta-policy chooses, ε-greedily among those of the machine state."""
+        values = self.meta_values(s, here)
+        return Running(self.choose(values), values)
+
+    def choose(self, values: Sequence[float]) -> int:
+        """An ε-greedy choice, ties broken at random."""
+        if self.chance.number() < self.epsilon:
+            return self.chance.below(len(values))
+        return greedy(values, self.chance)
+
+    def outcome(self, s: int, a: int) -> int:
+        """The outcome of an action that nature chooses."""
+        chances = self.domain.arrays.probability[s, a]
+        return pick(chances, self.chance.number()) if len(chances) > 1 else 0
+
+    def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
+        """Every option of the machine state learns from the step: r⁺ where it is achieved and r⁻ where another move changes
+        the configuration, both without a future; else the real reward and, unless the task is over, the future."""
+        after, there, paid = self.product.outcome(s, here, a, o)
+        changed, over = there != here, self.product.over(after, there)
+        future = None if changed or over else self.policy_values(after, here)
+        rows = zip(self.options[here.state], self.policy_values(s, here), self.achieved(here, s, a, o), strict=True)
+        for number, (option, row, achieved) in enumerate(rows):
+            target = paid
+            if achieved:
+                target = self.r_plus
+            elif changed and option is not None:
+                target = self.settings.r_minus
+            elif future is not None:
+                target += self.settings.discount * max(future[number])
+            row[a] += self.settings.learning_rate * (target - row[a])
+
+    def learn_meta(self, running: Running, after: int, there: Configuration) -> None:
+        """q(z, option) moves by α towards Σ γ^i r_i + γ^τ max q(z', ·), without the future where the task is over."""
+        target = running.collected
+        if not self.product.over(after, there):
+            target += running.weight * max(self.meta_values(after, there))
+        running.values[running.option] += self.settings.learning_rate * (target - running.values[running.option])
+
+    def test(self, domain: FiniteDomain, chance: Chance) -> float:
+        """One greedy episode, without learning; returns what it paid."""
+        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, chance)
+        s, here, gained = tester.product.begin()
+        option = None
+        for _ in range(tester.limit):
+            if tester.product.over(s, here):
+                break
+            count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
+            if option is None:
+                option = greedy(self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), chance)
+            a = greedy(self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], chance)
+            o = tester.outcome(s, a)
+            after, there, paid = tester.product.outcome(s, here, a, o)
+            if there != here or tester.achieved(here, s, a, o)[option]:
+                option = None
+            gained += paid
+            s, here = after, there
+        return gained
+
+
+def greedy(values: Sequence[float], chance: Chance) -> int:
+    """A choice of highest value; among several a random one."""
+    highest = max(values)
+    best = [choice for choice, value in enumerate(values) if value == highest]
+    return best[chance.below(len(best))] if len(best) > 1 else best[0]

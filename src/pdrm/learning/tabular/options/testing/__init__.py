@@ -1,0 +1,1 @@
+"""Greedy episodes of the hierarchical agent."""

@@ -1,0 +1,115 @@
+"""Training runs of the hierarchical agent, with the surface of `Training`: they stop and go on at any episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.errors import UndefinedMove
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.hierarchical_settings import Hierarchical
+from pdrm.learning.tabular.options.tables import HierarchicalRates, Options, new_progress, rates_of, tabulate_options
+from pdrm.learning.tabular.progress import Progress
+from pdrm.learning.tabular.randomness import State, streams
+from pdrm.learning.tabular.tables import Values
+from pdrm.learning.tabular.training import Test
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.table import tabulate
+from pdrm.product.configurations import Explored
+from pdrm.product.view import View
+
+
+@dataclass(slots=True)
+class HierarchicalTraining:
+    """One run of the hierarchical method, advanced by `advance` and judged by `test`."""
+
+    domain: FiniteDomain
+    machine: PushdownRewardMachine
+    view: View
+    settings: Hierarchical
+    seed: int
+    explored: Explored = field(init=False, repr=False)
+    options: Options = field(init=False, repr=False)
+    """The options of each machine state; fixed."""
+    values: Values = field(init=False, repr=False)
+    """The meta-policy's: a row for each (s, u, view), a column an option of u."""
+    policies: Values = field(init=False, repr=False)
+    """The options' policies': a row for each (s, u, top), one column an action for each option of u, option by option.
+    The key of a row: ((top symbol) * machine states + machine state) * environment states + environment state."""
+    progress: Progress = field(init=False, repr=False)
+    chances: State = field(init=False, repr=False)
+    rates: HierarchicalRates = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, self.domain.states)
+        self.options = tabulate_options(self.machine, self.domain.labels)
+        most = self.options.achieved.shape[3]
+        self.values, self.policies = Values.room(most), Values.room(most * len(self.domain.actions))
+        self.progress = new_progress(self.settings.epsilon)
+        self.chances = streams(self.seed, 2)
+        self.rates = rates_of(self.settings, self.domain, self.machine)
+
+    @property
+    def episodes(self) -> int:
+        """Training episodes so far."""
+        return int(self.progress.whole[at.EPISODE])
+
+    def advance(self, until: int) -> None:
+        """Train up to so many episodes in all."""
+        from pdrm.learning.tabular.options.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
+
+        status = at.NO_ROOM
+        while status != at.DONE:
+            status = learn(
+                self.domain.arrays,
+                self.explored,
+                self.options,
+                self.values,
+                self.policies,
+                self.chances[:1],
+                self.rates,
+                self.progress,
+                until,
+            )
+            self._after(status)
+
+    def test(self, domain: FiniteDomain | None = None) -> Test:
+        """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
+        from pdrm.learning.tabular.options.testing.kernels import test  # noqa: PLC0415 - the same
+
+        count = self.settings.test_episodes
+        returns, (steps, ends) = np.zeros(count), np.zeros((2, count), np.int32)
+        where = self.domain if domain is None else domain
+        limit = self.settings.step_limit or where.step_limit
+        status = at.NO_ROOM
+        while status != at.DONE:
+            status = test(
+                where.arrays,
+                self.explored,
+                self.options,
+                self.values,
+                self.policies,
+                self.chances[1:],
+                limit,
+                returns,
+                steps,
+                ends,
+            )
+            self._after(status)
+        return Test(self.episodes, returns, steps, ends)
+
+    def _after(self, status: int) -> None:
+        """Make room where there is none; complain where the machine has no rule."""
+        if status == at.NO_ROOM:
+            self.explored, self.values, self.policies = (
+                self.explored.grown(),
+                self.values.grown(),
+                self.policies.grown(),
+            )
+        elif status == at.UNDEFINED:
+            raise UndefinedMove(
+                f"domain `{self.domain.name}` emits a label that machine `{self.machine.name}` has no rule for",
+                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
+            )

@@ -1,0 +1,184 @@
+"""Q-learning and CQL over counting automata: the kernel equals the readable learner, and budgets of operations cut alike."""
+
+import numpy as np
+import pytest
+
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
+from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+from pdrm.learning.tabular.tables import FREE, Index
+from pdrm.learning.tabular.training import Training
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.simulation import pushdown_to_counting
+from pdrm.machines.text.files import parse
+from pdrm.product.counters import Counters
+from pdrm.product.view import FullStack, TopK
+
+CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+MAZE = pushdown_to_counting(catalogue("treasure-maze"))
+
+
+def table(training):
+    """What was learnt, by what is seen: environment state, machine state, counters."""
+    index, vectors = training.values.index, training.counters.vectors(training.explored)
+    machine_states = (*training.machine.states, *training.machine.final)
+    rows = {}
+    for key, value in zip(index.key[: index.used[0]].tolist(), training.values.value.tolist(), strict=False):
+        seen, s = divmod(key, training.domain.states)
+        node, state = divmod(seen, len(machine_states))
+        rows[s, machine_states[state], tuple(map(str, vectors[node]))] = value
+    return rows
+
+
+def both(where, machine, settings, episodes, seed=5):
+    """The two learners after some episodes, and the readable one's generators."""
+    training = Training(where, machine, FullStack(), settings, seed)
+    training.advance(episodes)
+    chances = streams(seed, 2)
+    readable = ReadableQLearning(where, machine, FullStack(), settings, Chance(chances[:1]))
+    returns = [readable.episode() for _ in range(episodes)]
+    assert training.progress.real[at.LAST_RETURN] == returns[-1]
+    return training, readable, chances
+
+
+def assert_equal(training, readable, chances):
+    assert table(training) == readable.q
+    assert training.chances[0] == chances[0]
+    tested = training.test()
+    assert tested.returns.tolist() == [readable.test(training.domain, Chance(chances[1:])) for _ in tested.returns]
+
+
+@pytest.mark.parametrize(("choice", "budget"), CHOICES)
+@pytest.mark.parametrize("name", ["letter-cra", "letter-counting"])
+def test_letter(name, choice, budget):
+    settings = QLearning(
+        learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=60, test_episodes=3
+    )
+    assert_equal(*both(domain("letter"), catalogue(name), settings, 12))
+
+
+@pytest.mark.parametrize(("choice", "budget"), CHOICES)
+@pytest.mark.parametrize("operations", [40, 700])
+def test_maze_under_a_budget_of_operations(operations, choice, budget):
+    settings = QLearning(
+        learning_rate=0.3,
+        counterfactuals=choice,
+        updates_per_step=budget,
+        operations_per_episode=operations,
+        test_episodes=3,
+    )
+    assert_equal(*both(domain("maze-5x5"), MAZE, settings, 10))
+
+
+@pytest.mark.parametrize("operations", [2, 30, 5_000])
+def test_the_label_at_reset_counts(operations):
+    """DeliverWorld's first label pushes a whole sequence of deliveries: far too much to count, so nothing happens."""
+    settings = QLearning(operations_per_episode=operations, step_limit=8, test_episodes=2)
+    assert_equal(*both(domain("deliver-4-8"), pushdown_to_counting(catalogue("deliver")), settings, 3))
+
+
+def test_operations_are_counted_without_a_budget_too():
+    settings = QLearning(step_limit=5)
+    training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
+    training.advance(1)
+    assert training.progress.whole[at.ALL_STEPS] == 5
+    # pushes onto numbers that grow sixfold: at least the way there (n moves) and back (6n) for the last of them
+    assert training.progress.whole[at.ALL_OPERATIONS] > 7 * 6**3
+    configurations = training.explored.configurations
+    assert configurations.moves[configurations.after >= 0].min() >= 1
+
+
+def test_each_step_of_the_automaton_is_made_once(monkeypatch):
+    made = []
+    step = Counters._step
+    monkeypatch.setattr(Counters, "_step", lambda *given: made.append((given[1], *given[2], given[3])) or step(*given))
+    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=300)
+    training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
+    training.advance(50)
+    training.test()
+    assert len(made) == len(set(made)) > 100
+
+
+def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_the_stack():
+    settings = QLearning(
+        learning_rate=0.2, counterfactuals="exhaustive", epsilon=0.1, epsilon_decay=1.0, test_episodes=20
+    )
+    for name in ("letter", "letter-cra"):
+        training = Training(domain("letter"), catalogue(name), FullStack(), settings, 7)
+        training.advance(400)
+        assert training.test().returns.mean() > 0.7
+    # the counters, and nobody listed their values: each state with each vector seen, an update each
+    assert training.observed.length.tolist() == [len(training.counters.vectors(training.explored)) - 1]
+
+
+def test_automaton_and_machine_of_the_letters_pay_alike():
+    """Over the labels that LetterEnv can emit: A until B shows, then no more A."""
+    generator = np.random.default_rng(3)
+    stack, counter = catalogue("letter"), catalogue("letter-cra")
+    for _ in range(200):
+        word = [*generator.choice(["A", "C", ""], generator.integers(6)), *generator.choice(["B", "C", ""], 12)]
+        labels = [frozenset(event) for event in word]
+        assert stack.run(labels).reward == counter.run(labels).reward
+
+
+def test_a_checkpoint_keeps_the_counters(tmp_path):
+    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=900)
+    at_once, stopped, resumed = (Training(domain("maze-5x5"), MAZE, FullStack(), settings, 4) for _ in range(3))
+    at_once.advance(60)
+    stopped.advance(25)
+    save_checkpoint(tmp_path / "half.npz", stopped, [])
+    load_checkpoint(tmp_path / "half.npz", resumed)
+    resumed.advance(60)
+    assert table(resumed) == table(at_once)
+    assert resumed.progress.whole.tolist() == at_once.progress.whole.tolist()
+
+
+def test_a_policy_over_counters_sees_all_of_them():
+    with pytest.raises(BadSetting, match="sees all"):
+        Training(domain("letter"), catalogue("letter-cra"), TopK(1), QLearning(), 0)
+    with pytest.raises(BadSetting, match="operations_per_episode"):
+        QLearning(operations_per_episode=0)
+
+
+def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
+    endless = parse(
+        "name endless\nevents A B C\ncounters 1\nstart u\nfinal v\notherwise stay 0\n"
+        "u -> w : !A | A, [-] / [+1], 0\nw -> w : eps, [1] / [+1], 0\nw -> v : eps, [0] / [0], 0\n"
+    )
+    monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
+    with pytest.raises(EndlessSilentMoves):
+        Training(domain("letter"), endless, FullStack(), QLearning(), 0).advance(1)
+    budgeted = Training(domain("letter"), endless, FullStack(), QLearning(operations_per_episode=50), 0)
+    budgeted.advance(3)
+    assert budgeted.progress.whole[at.ALL_STEPS] == 0
+
+
+def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
+    text = "name partial\nevents A B C\ncounters 1\nstart u\nfinal v\notherwise error\n"
+    total = "u -> u : !A | A, [-] / [+1], 0\nw -> v : {A}, [-] / [0], 1\n"
+    settings = QLearning(counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2)
+    assert_equal(*both(domain("letter"), parse(text + total), settings, 3))
+    with pytest.raises(UndefinedMove):
+        Training(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), QLearning(), 0).advance(1)
+
+
+def test_an_index_grows_to_the_same_rows():
+    generator = np.random.default_rng(1)
+    keys = np.unique(generator.integers(0, 2**40, 3_000))
+    index = Index.room(len(keys))
+    index.key[:], index.used[0] = keys, len(keys)
+    grown = index.grown()
+    assert grown.key[: len(keys)].tolist() == keys.tolist()
+    rows = grown.slot[grown.slot != FREE]
+    assert sorted(rows.tolist()) == list(range(len(keys)))
+    mask = len(grown.slot) - 1
+    for row, key in enumerate(keys.tolist()):
+        place = ((key * 0x9E3779B97F4A7C15) % 2**64 >> 32) & mask
+        while grown.slot[place] != row:
+            assert grown.slot[place] < row, "an earlier row, or the place was free"
+            assert grown.slot[place] != FREE
+            place = (place + 1) & mask

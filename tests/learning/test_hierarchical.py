@@ -1,0 +1,237 @@
+"""The hierarchical kernel equals the readable learner entry by entry; both reach the values known by hand."""
+
+import numpy as np
+import pytest
+
+from pdrm.domains import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting, UndefinedMove
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical
+from pdrm.learning.tabular.hierarchical_settings import Hierarchical
+from pdrm.learning.tabular.options.rules import options_of, reward_for_achieving
+from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.tables import Values
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.configurations import Explored
+from pdrm.product.view import FullStack, TopK
+from tests.probes import COLLECT, corridor
+
+VIEWS = [TopK(0), TopK(1), TopK(2), FullStack()]
+
+
+def machine(rules, otherwise="stay 0"):
+    return parse(
+        f"name own\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal done\notherwise {otherwise}\n{rules}\n"
+    )
+
+
+def cell(*, label=0, reward=1.0, step_limit=5):
+    """One cell and one action."""
+    return from_arrays("cell", [[0]], [[label]], [(), "a", "b"], step_limit=step_limit, reward=reward)
+
+
+# In `wait` no rule changes anything, yet the empty label leads on: an option without a rule stands in there. In `u` the rule
+# that names its top beats the option's, and does nothing.
+STANDING_IN = machine(
+    "u -> u : a, # / A #, 1\nu -> u : !a & !b, z / z, 0\nu -> wait : b, z / z, 2\nu -> u : b, # / #, 0\n"
+    "wait -> wait : b, z / z, 0.5\nback -> u : a, z / z, 1",
+    otherwise="go back -1",
+)
+TASKS = {
+    "deliver-8": (domain("deliver-8"), catalogue("deliver"), 3),
+    "deliver-4-8": (domain("deliver-4-8"), catalogue("deliver"), 2),
+    "letter": (domain("letter"), catalogue("letter"), 6),
+    "maze-5x5": (domain("maze-5x5"), catalogue("treasure-maze"), 8),
+    "paint": (domain("paint"), catalogue("paint"), 20),
+    "echo": (domain("echo"), catalogue("echo"), 12),
+    "corridor": (corridor(), COLLECT, 20),
+    "standing in": (corridor(), STANDING_IN, 20),
+}
+
+
+def tables(training):
+    """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
+    explored, states = training.explored, training.machine.states
+    every, symbols, actions = len(explored.table.silent), training.machine.stack, len(training.domain.actions)
+    base = len(symbols) + 1
+    meta, policies = {}, {}
+    for row in range(training.values.index.used[0]):
+        seen, s = divmod(int(training.values.index.key[row]), training.domain.states)
+        code, u = divmod(seen, every)
+        digits = (
+            explored.stacks.stack_of(code)
+            if explored.k < 0
+            else [code // base**place % base for place in reversed(range(explored.k))]
+        )
+        view = tuple(symbols[digit - 1] for digit in digits if digit)
+        values = training.values.value[row].tolist()
+        meta[s, states[u], view] = values[: training.options.counts[u]]
+        assert not any(values[training.options.counts[u] :])
+    for row in range(training.policies.index.used[0]):
+        seen, s = divmod(int(training.policies.index.key[row]), training.domain.states)
+        top, u = divmod(seen, every)
+        values = training.policies.value[row].reshape(-1, actions).tolist()
+        policies[s, states[u], (symbols[top - 1],) if top else ()] = values[: training.options.counts[u]]
+    return meta, policies
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("epsilon", [1.0, 0.2])
+def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
+    where, goal, episodes = TASKS[task]
+    settings = Hierarchical(learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5)
+    training = HierarchicalTraining(where, goal, view, settings, seed=5)
+    training.advance(episodes)
+    chances = streams(5, 2)
+    readable = ReadableHierarchical(where, goal, view, settings, Chance(chances[:1]))
+    paid = [readable.episode() for _ in range(episodes)]
+    assert tables(training) == (readable.meta, readable.policies)
+    assert training.chances[0] == chances[0]
+    assert training.progress.real[at.LAST_RETURN] == paid[-1]
+    for other in where.tested_on:
+        test = training.test(other)
+        assert test.returns.tolist() == [readable.test(other, Chance(chances[1:])) for _ in range(3)]
+    assert training.chances[1] == chances[1]
+
+
+@pytest.mark.parametrize("view", [TopK(1), TopK(2), FullStack()], ids=str)
+def test_the_meta_policy_reaches_values_known_by_hand(view):
+    """Exploring first, then greedy: options run straight to their ends, and q is Σ γ^i r_i + γ^τ max q'."""
+    settings = Hierarchical(discount=0.9, epsilon_decay=0.99, epsilon_least=0.0)
+    training = HierarchicalTraining(corridor(), COLLECT, view, settings, seed=1)
+    training.advance(2_000)
+    meta, _ = tables(training)
+    assert meta[2, "down", ("#",)] == [pytest.approx(10)]
+    assert meta[0, "up", view.of(("A", "#"))][1] == pytest.approx(0.9 * 1 + 0.9**2 * 10)
+    assert meta[1, "up", ("#",)][0] == pytest.approx(0.9**3 * 10 + 0.9**2 * 1)
+    assert training.test().returns.tolist() == [11.0] * 10
+
+
+def test_the_options_reach_values_known_by_hand():
+    """Five cells, `a` at the left end and `b` at the right: each option learns its way from all that happens."""
+    line = from_arrays(
+        "line",
+        [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
+        [[0, 0], [1, 0], [0, 0], [0, 2], [0, 0]],
+        [(), "a", "b"],
+        step_limit=50,
+        reward=-1.0,
+        start=2,
+    )
+    fork = machine("u -> done : a, # / #, 1\nu -> done : b, # / #, 3")
+    settings = Hierarchical(discount=0.5, epsilon_decay=0.99, epsilon_least=0.0, r_plus=8.0, r_minus=-2.0)
+    training = HierarchicalTraining(line, fork, TopK(1), settings, seed=1)
+    training.advance(1_000)
+    meta, policies = tables(training)
+    goal_a = {1: [8.0, -1 + 0.5 * 3.0], 2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5], 3: [-1 + 0.5 * 3.0, -2.0]}
+    for place, values in goal_a.items():
+        left, right = policies[place, "u", ("#",)]
+        assert left == pytest.approx(values)
+        assert right == pytest.approx(policies[4 - place, "u", ("#",)][0][::-1])
+    assert meta[2, "u", ("#",)][1] == pytest.approx(-1 + 0.5 * (-1 + 3))
+    assert training.test().returns.tolist() == [1.0] * 10
+
+
+def test_an_option_whose_top_is_wrong_is_achieved_by_its_event():
+    """`b` cannot be taken off before there is an A: the option for it still learns to bring `b` about, and then ends."""
+    settings = Hierarchical(discount=0.9, epsilon_decay=1.0, r_plus=1.0, r_minus=-1.0)
+    training = HierarchicalTraining(corridor(), COLLECT, TopK(1), settings, seed=1)
+    training.advance(500)
+    _, policies = tables(training)
+    assert policies[1, "up", ("#",)] == [[1.0, pytest.approx(0.0, abs=1)], [-1.0, 1.0]]
+    assert policies[1, "up", ("A",)][1] == [pytest.approx(0.9 * 0.9 * 1), 1.0]
+
+
+def test_a_limit_is_not_an_end():
+    """Cut off after five steps that pay 1 each, both levels still learn 1 / (1 - γ)."""
+    goal = machine("u -> done : b, z / z, 0")
+    training = HierarchicalTraining(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
+    training.advance(200)
+    assert tables(training) == ({(0, "u", ("#",)): [pytest.approx(2)]}, {(0, "u", ("#",)): [[pytest.approx(2)]]})
+
+
+def test_the_end_of_the_environment_has_no_future():
+    way = from_arrays("way", [[1], [1]], [[0], [0]], [(), "b"], step_limit=5, reward=3.0, terminal=[False, True])
+    training = HierarchicalTraining(way, machine("u -> done : b, z / z, 0"), TopK(1), Hierarchical(), seed=2)
+    training.values, training.policies = Values.room(1, 1), Values.room(1, 1)  # no row that is still zero to look at
+    training.advance(100)
+    assert tables(training) == ({(0, "u", ("#",)): [pytest.approx(3)]}, {(0, "u", ("#",)): [[pytest.approx(3)]]})
+
+
+def test_where_no_rule_changes_anything_an_option_without_a_rule_stands_in():
+    goal = machine("u -> rest : a, z / z, 0\nrest -> rest : a, z / z, 0")
+    assert options_of(goal, "rest") == (None,)
+    training = HierarchicalTraining(cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
+    training.advance(200)
+    meta, policies = tables(training)
+    assert meta[0, "rest", ("#",)] == [pytest.approx(2)]
+    assert policies[0, "rest", ("#",)] == [[pytest.approx(2)]]
+    assert meta[0, "u", ("#",)] == [pytest.approx(2)]
+
+
+@pytest.mark.parametrize("task", ["maze-5x5", "echo", "letter", "deliver-8"])
+def test_stopping_and_running_out_of_room_change_nothing(task):
+    where, goal, _ = TASKS[task]
+    settings = Hierarchical(step_limit=200, epsilon_decay=0.9)
+    at_once, in_parts = (HierarchicalTraining(where, goal, FullStack(), settings, seed=3) for _ in range(2))
+    at_once.advance(30)
+    columns = in_parts.values.value.shape[1]
+    in_parts.explored = Explored.new(in_parts.explored.table, FullStack(), where.states, capacity=2)
+    in_parts.values, in_parts.policies = Values.room(columns, 1), Values.room(columns * len(where.actions), 1)
+    for until in (1, 7, 8, 30):
+        in_parts.advance(until)
+    assert tables(at_once) == tables(in_parts)
+    assert in_parts.episodes == 30
+    assert np.array_equal(at_once.progress.whole, in_parts.progress.whole)
+    assert np.array_equal(at_once.progress.real, in_parts.progress.real)
+    assert np.array_equal(at_once.chances, in_parts.chances)
+    assert np.array_equal(at_once.test().returns, in_parts.test().returns)
+
+
+@pytest.mark.parametrize("view", [TopK(1), TopK(2)], ids=str)
+def test_deliver_world_is_learnt(view):
+    settings = Hierarchical(learning_rate=0.01, epsilon_decay=0.9995, epsilon_least=0.1)
+    training = HierarchicalTraining(domain("deliver-8"), catalogue("deliver"), view, settings, seed=1)
+    training.advance(10_000)
+    test = training.test()
+    assert test.episode == 10_000
+    assert test.returns.min() > 8_900
+    assert set(test.ends.tolist()) == {len(training.machine.states)}
+
+
+def test_r_plus_is_on_the_scale_of_the_domain():
+    assert reward_for_achieving(Hierarchical(), domain("deliver-8"), catalogue("deliver")) == 1e3
+    assert reward_for_achieving(Hierarchical(r_plus=2), domain("deliver-8"), catalogue("deliver")) == 2.0
+    assert reward_for_achieving(Hierarchical(), cell(reward=-7.0), machine("u -> done : b, z / z, 0")) == 7.0
+
+
+def test_a_label_without_a_rule_is_an_error():
+    goal = machine("u -> done : b, z / z, 0", otherwise="error")
+    training = HierarchicalTraining(cell(), goal, TopK(1), Hierarchical(), seed=2)
+    with pytest.raises(UndefinedMove, match="own"):
+        training.advance(1)
+    with pytest.raises(UndefinedMove, match="own"):
+        training.test()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("learning_rate", 1.5),
+        ("epsilon", float("nan")),
+        ("discount", True),
+        ("episodes", 0),
+        ("step_limit", 2.5),
+        ("r_plus", float("inf")),
+        ("r_plus", -1.0),
+        ("r_minus", float("nan")),
+        ("r_minus", 1.0),
+    ],
+)
+def test_wrong_settings_are_refused(name, value):
+    with pytest.raises(BadSetting, match="r_minus" if (name, value) == ("r_plus", -1.0) else name):
+        Hierarchical(**{name: value})
