@@ -43,4 +43,4 @@ lock: ## resolve the newest versions and write requirements/*.lock
 	$(PYTHON) requirements/lock.py
 
 clean: ## remove what the targets made
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv report build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -173,3 +173,32 @@ def test_version(pdrm):
 
     assert pdrm("--version").out == f"pdrm {package.__version__}\n"
     assert package.__version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+
+def test_a_word_may_begin_with_the_empty_label(pdrm):
+    record = json.loads(pdrm("step", "letter", "- A B", "--json").out)
+    assert [step["label"] for step in record["steps"]] == [[], ["A"], ["B"]]
+
+
+def test_no_colour_where_none_is_wanted(monkeypatch):
+    from pdrm.cli.output import coloured
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert coloured("x", fg="red") != "x"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert coloured("x", fg="red") == "x"
+
+
+def test_a_file_keeps_its_name(pdrm, tmp_path):
+    file = tmp_path / "my-task.pdrm"
+    file.write_text(text_of("letter").replace("name      letter\n", ""))
+    assert pdrm("check", file).out.startswith("my-task: ok")
+
+
+def test_every_kind_says_what_it_is(pdrm, tmp_path):
+    assert "pushdown reward machine: 2 states" in pdrm("check", "letter").out
+    assert "counting reward automaton: 2 states" in pdrm("check", "letter-counting").out
+    file = tmp_path / "plain.pdrm"
+    file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1\n")
+    assert "  reward machine: 1 states" in pdrm("check", file).out

@@ -75,3 +75,20 @@ def test_domains_are_listed(pdrm):
     listed = json.loads(pdrm("domains", "--json").out)
     assert [row["name"] for row in listed][:2] == ["letter", "maze-5x5"]
     assert "maze-20x20" in pdrm("domains").out
+
+
+def test_what_would_be_another_agent_is_refused(pdrm, tmp_path):
+    for agent, choice in (("q", "exhaustive"), ("cprm", "none"), ("cra-q", "exhaustive")):
+        outcome = pdrm("train", "letter", "--agent", agent, "--counterfactuals", choice, "-o", tmp_path)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+
+
+def test_evaluate_keeps_the_limit_of_the_run(pdrm, tmp_path):
+    (record,) = json.loads(pdrm("train", "maze-5x5", "--step-limit", 5, "--episodes", 50, "-o", tmp_path, "--json").out)
+    assert json.loads(pdrm("evaluate", record["folder"], "--json").out)["mean_steps"] <= 5
+    assert pdrm("evaluate", record["folder"], "--seed", -1).code == 2
+    assert pdrm("replay", record["folder"], "--seed", -1).code == 2
+
+
+def test_a_machine_of_the_catalogue_can_be_named(pdrm, tmp_path):
+    assert pdrm("train", "maze-5x5", "--machine", "figure-1", "--episodes", 20, "-o", tmp_path).code == 0

@@ -135,3 +135,12 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(BadSetting):
         QLearning(**wrong)
+
+
+def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
+    execute(SPEC, tmp_path)
+    policy = load_policy(tmp_path / "policy.npz")
+    assert policy.act(0, "search", ["#"]) == policy.act(0, "search", ("#",))
+    for state, stack in (("nowhere", ("#",)), ("search", ("X",)), ("search", "#")):
+        with pytest.raises(WrongPolicy):
+            policy.act(0, state, stack)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pdrm.cli.output import coloured
 from pdrm.errors import UnknownCode, did_you_mean, explanations
 
 
@@ -26,5 +27,5 @@ def explain(
     if wanted not in table:
         raise UnknownCode(f"no error or warning has the code `{code}`", fix=did_you_mean(wanted, table))
     title, text = table[wanted]
-    typer.secho(f"{wanted}: {title}", bold=True)
+    typer.echo(coloured(f"{wanted}: {title}", bold=True))
     typer.echo(inspect.cleandoc(text))

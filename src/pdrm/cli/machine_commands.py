@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import error_record, finding_record, next_command, print_json
+from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
 from pdrm.errors import CannotTranslate, PdrmError
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ def check(file: File, as_json: Json = False) -> None:
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
         return
-    typer.secho(f"{machine.name}: ok", fg="green", bold=True)
+    typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     for finding in findings:
         typer.echo(str(finding))
-    next_command(f"pdrm draw {file} -o {machine.name}.svg")
+    _next(f"pdrm draw {quote(file)} -o {machine.name}.svg", file)
 
 
 def step(
@@ -67,7 +68,7 @@ def step(
         print_json(run_record(run))
     else:
         print_run(run)
-        next_command(f'pdrm draw {file} --word "{word}" -o trace.svg')
+        _next(f'pdrm draw {quote(file)} --word "{word}" -o trace.svg', file)
 
 
 def draw(
@@ -107,10 +108,11 @@ def convert(
     machine = _translated(_machine(file), to)
     if output.suffix.lower() in DRAWINGS:
         draw_machine(machine, output)
+        typer.echo(f"wrote {output}")
     else:
         save(machine, output)
-    typer.echo(f"wrote {output}")
-    next_command(f"pdrm check {output}")
+        typer.echo(f"wrote {output}")
+        next_command(f"pdrm check {quote(str(output))}")
 
 
 def fmt(
@@ -161,17 +163,29 @@ def catalogue(
     next_command("pdrm catalogue letter > task.pdrm")
 
 
-def _machine(file: str) -> AnyMachine:
-    """The machine in a file, on standard input, or in the catalogue."""
-    from pdrm.machines.catalogue import catalogue as of_catalogue
-    from pdrm.machines.text.files import load, parse
-    from pdrm.machines.text.source import LARGEST_FILE, decode
+def _next(command: str, file: str) -> None:
+    """What one would do next, unless the machine came from a pipe."""
+    if file != "-":
+        next_command(command)
+
+
+def machine_text(file: str) -> str:
+    """The text of a machine: in a file, on standard input (`-`), or in the catalogue."""
+    from pdrm.machines.catalogue import text_of
+    from pdrm.machines.text.source import LARGEST_FILE, decode, read_bytes
 
     if file == "-":
-        return parse(decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>"), "<stdin>")
+        return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
     if not Path(file).exists() and not Path(file).suffix and not Path(file).parent.name:
-        return of_catalogue(file)
-    return load(file)
+        return text_of(file)
+    return decode(read_bytes(Path(file)), file)
+
+
+def _machine(file: str) -> AnyMachine:
+    """The machine in a file, on standard input, or in the catalogue."""
+    from pdrm.machines.text.files import parse
+
+    return parse(machine_text(file), "<stdin>" if file == "-" else file)
 
 
 def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:
@@ -194,11 +208,16 @@ def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:
 
 
 def _size(machine: AnyMachine) -> str:
-    """The machine's numbers in a line."""
+    """The machine's kind and numbers in a line."""
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.pushdown import PushdownRewardMachine
+
     parts: dict[str, Any] = {"states": len(machine.states), "final": len(machine.final), "events": len(machine.events)}
-    parts |= {"stack symbols": len(machine.stack)} if hasattr(machine, "stack") else {}
-    parts |= {"counters": machine.counters} if hasattr(machine, "counters") else {}
+    kind = "reward machine"
+    if isinstance(machine, PushdownRewardMachine):
+        kind, parts["stack symbols"] = "pushdown reward machine", len(machine.stack)
+    elif isinstance(machine, CountingRewardAutomaton):
+        kind, parts["counters"] = "counting reward automaton", machine.counters
     parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
-    return ", ".join(
-        f"{what} {number}" if what == "otherwise" else f"{number} {what}" for what, number in parts.items()
-    )
+    numbers = (f"{what} {number}" if what == "otherwise" else f"{number} {what}" for what, number in parts.items())
+    return f"{kind}: {', '.join(numbers)}"

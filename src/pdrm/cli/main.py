@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 from typing import Annotated
 
@@ -43,7 +43,8 @@ for command in (
     bench,
     reproduce,
 ):
-    app.command()(command)
+    # A word may begin with `-`, the empty label: it is not an option.
+    app.command(context_settings={"ignore_unknown_options": command is machine_commands.step})(command)
 
 
 def _version(wanted: bool) -> None:
@@ -63,6 +64,9 @@ def _options(
 
 def main() -> None:
     """Run the command; a fault of the input is printed and ends it with exit code 2."""
+    # When the reader (a pager, `head`) has gone, nothing is wrong, and nothing is left to say.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
     except PdrmError as error:
@@ -70,10 +74,6 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader (a pager, `head`) has gone: nothing is wrong, and nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import typer
 
 from pdrm.errors import Finding, PdrmError
+
+
+def coloured(text: str, **style: Any) -> str:  # noqa: ANN401 - typer's own names of styles
+    """The text in a style, where colours are wanted (NO_COLOR and dumb terminals want none)."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return text if plain else typer.style(text, **style)
 
 
 def print_error(error: PdrmError) -> None:
@@ -16,7 +23,7 @@ def print_error(error: PdrmError) -> None:
         if number:
             typer.echo(err=True)
         first, _, rest = str(one).partition("\n")
-        typer.secho(first, fg="red", bold=True, err=True)
+        typer.echo(coloured(first, fg="red", bold=True), err=True)
         if rest:
             typer.echo(rest, err=True)
     codes = dict.fromkeys(one.code for one in error.errors)
@@ -30,7 +37,7 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - JSON is any value
 
 def next_command(command: str) -> None:
     """What one would do next, as the last line; on standard error, so that pipes stay clean."""
-    typer.secho(f"next: {command}", dim=True, err=True)
+    typer.echo(coloured(f"next: {command}", dim=True), err=True)
 
 
 def error_record(error: PdrmError) -> dict[str, Any]:

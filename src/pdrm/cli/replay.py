@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.errors import BadRunFolder
+from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.evaluation import Moment, Trained
@@ -36,6 +36,8 @@ def replay(
     if not (run / "policy.npz").exists():
         fault = f"{run} holds no policy to replay (agents hrm, cra-q and cra-cql leave tables)"
         raise BadRunFolder(fault, fix="train one: pdrm train letter")
+    if seed < 0:
+        raise BadSetting("--seed takes a whole number from 0 on", fix="--seed 0")
     trained = Trained.load(run)
     moments = list(trained.episode(np.random.default_rng(seed)))
     screens = [screen(trained, moments, number) for number in range(len(moments))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.machine_commands import machine_text
 from pdrm.cli.output import next_command, print_json
 from pdrm.errors import BadSetting
 
@@ -21,7 +22,9 @@ def train(
     ] = "q",
     k: Annotated[str | None, typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full. [1]")] = None,
     seeds: Annotated[int, typer.Option(help="How many runs, with seeds 0, 1, ….")] = 1,
-    machine: Annotated[Path | None, typer.Option(help="A machine file in place of the domain's own.")] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
+    ] = None,
     episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="α")] = None,
     discount: Annotated[float | None, typer.Option(help="γ")] = None,
@@ -70,23 +73,26 @@ def train(
     from pdrm.cli.training_display import run_all
 
     folders = [output / f"{domain}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
-    results = run_all(specs, folders, workers, quiet=as_json)
+    try:
+        results = run_all(specs, folders, workers, quiet=as_json)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; what was learnt is in {output}, and the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         print_json([_summary(result, folder) for result, folder in zip(results, folders, strict=True)])
     else:
         next_command(f"pdrm evaluate {folders[0]}")
 
 
-def _spec(domain: str, agent: str, k: str, machine: Path | None, given: dict[str, Any], seed: int) -> RunSpec:
+def _spec(domain: str, agent: str, k: str, machine: str | None, given: dict[str, Any], seed: int) -> RunSpec:
     from pdrm.domains.catalogue import domain as domain_of
     from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
-    from pdrm.machines.text.source import decode, read_bytes
 
     domain_of(domain)
     if k != "full" and not k.isdecimal():
         raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
-    text = None if machine is None else decode(read_bytes(machine), str(machine))
+    text = None if machine is None else machine_text(machine)
     spec = RunSpec(domain, agent, k, settings_for(domain, agent, given), seed, text)
     spec.training()  # so that what is wrong is said before anything is made
     return spec
@@ -116,8 +122,8 @@ def evaluate(
     """
     from pdrm.learning.tabular.evaluation import evaluated
 
-    if episodes < 1:
-        raise BadSetting("--episodes takes a whole number from 1 on", fix="--episodes 100")
+    if episodes < 1 or seed < 0:
+        raise BadSetting("--episodes takes a whole number from 1 on, --seed from 0 on", fix="--episodes 100")
     record = evaluated(run, episodes, seed)
     if as_json:
         print_json(record)

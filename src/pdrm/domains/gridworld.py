@@ -13,6 +13,7 @@ from pdrm.domains.grid_map import DIRECTIONS, START, Cell, GridMap
 from pdrm.domains.labelled_mdp import FiniteDomain, Label
 from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
 from pdrm.domains.picture import FLOOR, Picture, Scene
+from pdrm.errors import UnknownPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
     """
+    for letter in places:
+        if not grid.places(letter):
+            fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
+            raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
     emits = _Emission(places, directions, standing, None if bump is None else frozenset(bump))
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:

@@ -48,7 +48,7 @@ from pdrm.errors.reading import (
     UnknownState,
     UnknownSymbol,
 )
-from pdrm.errors.settings import BadPolicyFile, BadRunFolder, BadSetting, UnknownAgent, WrongPolicy
+from pdrm.errors.settings import BadPolicyFile, BadRunFolder, BadSetting, MissingPackage, UnknownAgent, WrongPolicy
 from pdrm.errors.wrapping import (
     BadEnvironmentReward,
     BadLabel,
@@ -88,6 +88,7 @@ __all__ = [
     "ImpossibleLabel",
     "MachineFinished",
     "MissingHeader",
+    "MissingPackage",
     "NoBottom",
     "NoStart",
     "NoTransitionTable",

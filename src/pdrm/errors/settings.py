@@ -31,3 +31,9 @@ class BadRunFolder(PdrmError):
     """A folder is no run, or holds the run of another spec."""
 
     code = "E0805"
+
+
+class MissingPackage(PdrmError):
+    """A package that only this command needs is not installed."""
+
+    code = "E0806"

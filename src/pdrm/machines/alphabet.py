@@ -7,7 +7,7 @@ exact, and cheap where listing all 2^events labels would not be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
@@ -49,8 +49,11 @@ class Alphabet:
         groups = tuple(sum(bit[event] for event in group if event in bit) for group in self.exclusive)
         object.__setattr__(self, "_groups", groups)
 
-    def check(self, label: Label) -> None:
+    def check(self, label: Collection[str]) -> None:
         """Raise unless the label is one of this alphabet's."""
+        if not isinstance(label, frozenset | set):
+            fault = f"a label is a set of events, not {label!r}"
+            raise ImpossibleLabel(fault, fix='write frozenset({"a", "t"}), or read a word: pdrm.parse_word("a+t -")')
         unknown = sorted(label.difference(self.events))
         if unknown:
             raise UnknownEvent(

@@ -167,11 +167,11 @@ def _unknown_state(state: str, machine: Machine, where: Where | None, place: str
     return UnknownState(
         f"`{state}` is no state: no rule leaves it and it is not final ({place})",
         where=where,
-        fix=f"{hint} (a dead end must be declared: `states {' '.join(machine.states[:6])} {state}`)",
+        fix=f"{hint} (or list it on the `final` line; a dead end: `states {' '.join(machine.states[:6])} {state}`)",
         word=state,
     )
 
 
 def _unknown_event(event: str, machine: Machine, where: Where | None, place: str) -> PdrmError:
-    fix = did_you_mean(event, machine.events) or f"declare it: `events {event}`"
+    fix = did_you_mean(event, machine.events) or "add an `events` line that lists all of them"
     return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)

@@ -1,7 +1,7 @@
 """A counting reward automaton under exploration: counter vectors, numbered as they are met, in place of stacks.
 
-The kernels run on numbers alone. A successor they do not know they leave in `Configurations.wanted`; `Counters.find` lets
-the readable automaton make that step, once for each configuration and label, since a step may take millions of moves.
+The kernels run on numbers alone. A successor they do not know they leave in `Configurations.wanted`; `Counters.find` has the
+automaton make that step, once for each configuration and label, since a step may take millions of moves.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pdrm.errors import EndlessSilentMoves, UndefinedMove
-from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
+from pdrm.errors import BadSetting, EndlessSilentMoves
+from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton
+from pdrm.machines.counting_table import LARGEST_VALUE, Values, tabulate_counting
 from pdrm.machines.guard import Label
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.table import UNDEFINED_MOVE, Table
@@ -37,8 +38,8 @@ class Counters:
         self, automaton: CountingRewardAutomaton, labels: Sequence[Label], operations: int | None = None
     ) -> None:
         """`operations`: a step of more moves is not made, only noted as one more than that; None: it is an error."""
-        for label in labels:
-            automaton.alphabet.check(label)
+        self._rules = tabulate_counting(automaton, labels)
+        self._steepest = int(np.abs(self._rules.change).max(initial=1))
         self.automaton, self.labels, self.operations = automaton, tuple(labels), operations
         self._begun = automaton.begin()
         self._states = (*automaton.states, *automaton.final)
@@ -66,30 +67,38 @@ class Counters:
         """Find the successor that is wanted, and keep it (in larger arrays where there is no room)."""
         found = explored.configurations
         here, label = found.wanted.tolist()
-        counters = tuple(found.counters[found.node[here]].tolist())
-        before = CountingConfiguration(self._states[found.state[here]], counters)
-        try:
-            step = self._step(before, self.labels[label])
-        except UndefinedMove:
+        after, paid, moves = self._step(int(found.state[here]), found.counters[found.node[here]].copy(), label)
+        if moves == 0:
             from pdrm.product.kernels import UNDEFINED_LABEL  # noqa: PLC0415
 
             found.after[here, label] = UNDEFINED_LABEL
             return explored
-        explored, after = self._numbered(explored, before if step is None else step.after)
+        if self.operations is not None and moves > self.operations:  # more than an episode has: it is never made
+            reached, paid, moves = here, 0.0, self.operations + 1
+        else:
+            explored, reached = self._numbered(explored, after)
         found = explored.configurations
-        found.after[here, label] = after
-        found.paid[here, label] = 0.0 if step is None else step.reward
-        found.moves[here, label] = (self.operations or 0) + 1 if step is None else step.moves
+        found.after[here, label], found.paid[here, label], found.moves[here, label] = reached, paid, moves
         return explored
 
-    def _step(self, before: CountingConfiguration, label: Label) -> CountingStep | None:
-        """The automaton's step; None where it takes more operations than there are."""
-        try:
-            return self.automaton.step(before, label, self.operations or MOST_SILENT_MOVES)
-        except EndlessSilentMoves:
-            if self.operations is None:
-                raise
-            return None
+    def _step(self, state: int, counters: Values, label: int) -> tuple[CountingConfiguration, float, int]:
+        """Where a label leads, what it pays, and the moves it takes: 0 if no rule reads it."""
+        from pdrm.product.kernels import count  # noqa: PLC0415
+
+        most = MOST_SILENT_MOVES if self.operations is None else self.operations
+        if int(counters.max()) + (most + 2) * self._steepest > LARGEST_VALUE:
+            raise BadSetting(
+                f"the counters of `{self.automaton.name}` may grow beyond 64 bits",
+                fix="use a smaller budget of operations",
+            )
+        before = CountingConfiguration(self._states[state], tuple(counters.tolist()))
+        after, paid, moves = count(self._rules, state, counters, label, most)
+        if moves == most + 2 and self.operations is None:
+            raise EndlessSilentMoves(
+                f"machine `{self.automaton.name}` makes more than {most:,} silent moves after one label at {before}",
+                fix="set operations_per_episode: an episode ends before such a step",
+            )
+        return CountingConfiguration(self._states[after], tuple(counters.tolist())), paid, moves
 
     def _numbered(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
         """The number of a configuration, given to it and to its counters where they are new."""

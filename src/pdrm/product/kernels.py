@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from pdrm.machines.counting_table import IS_ANY, IS_ZERO, CountingTable, Values
 from pdrm.machines.kernels import begin, step
 from pdrm.machines.runs import OK, UNDEFINED
 from pdrm.machines.stacks import Stacks
@@ -76,3 +77,32 @@ def explore(explored: Explored, here: int, label: int) -> int:
         found.after[here, label] = after
         found.paid[here, label] = paid
     return after
+
+
+@njit(cache=True)
+def count(table: CountingTable, state: int, counters: Values, label: int, most: int) -> tuple[int, float, int]:
+    """Read a label and take a counting automaton's silent moves until none applies; `counters` are changed in place.
+
+    Returns the state, what was paid, and the moves: 0 where no rule reads the label, most + 2 where more silent moves than
+    `most` would follow.
+    """
+    here, column, paid, moves = int(state), int(label), 0.0, 0
+    while moves < most + 2:
+        move = -1
+        for rule in range(table.first[here, column], table.first[here, column + 1]):
+            applies = True
+            for counter in range(len(counters)):
+                test = table.test[rule, counter]
+                if test != IS_ANY and (test == IS_ZERO) != (counters[counter] == 0):
+                    applies = False
+            if applies:
+                move = rule
+                break
+        if move < 0:
+            break
+        for counter in range(len(counters)):
+            counters[counter] = max(0, counters[counter] + table.change[move, counter])
+        here, column = int(table.target[move]), table.silent
+        paid += table.reward[move]
+        moves += 1
+    return here, paid, moves

@@ -65,6 +65,10 @@ def settings_for(domain: str, name: str, given: dict[str, Any]) -> AnySettings:
     for setting in given:
         if setting not in known:
             raise BadSetting(f"agent `{name}` has no setting `{setting}`", fix=did_you_mean(setting, known))
+    choice = given.get("counterfactuals", agent.counterfactuals)
+    if (choice == "none") != (agent.counterfactuals == "none"):
+        fault = f"agent `{name}` with counterfactuals `{choice}` would be another agent"
+        raise BadSetting(fault, fix="use q or cra-q without counterfactuals, cprm or cra-cql with them")
     own: dict[str, Any] = {} if agent.options else {"counterfactuals": agent.counterfactuals}
     if agent.counts and domain not in COUNTED:
         own["operations_per_episode"] = OPERATIONS

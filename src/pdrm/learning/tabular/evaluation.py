@@ -41,6 +41,7 @@ class Trained:
     domain: FiniteDomain
     machine: PushdownRewardMachine
     policy: Policy
+    step_limit: int
 
     @classmethod
     def load(cls, folder: Path) -> Trained:
@@ -48,12 +49,14 @@ class Trained:
         try:
             policy = load_policy(folder / POLICY)
             machine = parse(policy.machine_text)
-            where = domain(spec_of(folder).domain)
+            spec = spec_of(folder)
+            where = domain(spec.domain)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadRunFolder(f"{folder} holds no trained run: {error}", fix="train one: pdrm train letter") from error
         if not isinstance(machine, PushdownRewardMachine):
             raise BadRunFolder(f"{folder} was trained with a machine without a stack", fix="train again")
-        return cls(where.tested_on[0] if len(where.tested_on) == 1 else where, machine, policy)
+        where = where.tested_on[0] if len(where.tested_on) == 1 else where
+        return cls(where, machine, policy, spec.settings.step_limit or where.step_limit)
 
     def episode(self, chance: np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment."""
@@ -67,7 +70,7 @@ class Trained:
             paid += step.reward
         s, here = int(arrays.start_state[k]), step.after
         yield Moment(s, here, None, label, paid)
-        for _ in range(self.domain.step_limit):
+        for _ in range(self.step_limit):
             if here.state in self.machine.final or arrays.terminal[s]:
                 return
             a = self._greedy(s, here, chance)

@@ -31,6 +31,10 @@ def mixed(random: np.uint64) -> float:
     return float((word ^ (word >> _31)) >> _11) * 2.0**-53
 
 
+# An index that is unsigned: at a signed one Numba looks whether it counts from the end, which made the loops a third slower.
+ix = np.uint64
+
+
 @njit(cache=True, inline="always")
 def hashed(key: int) -> int:
     """Where a key is looked for first (before the mask)."""
@@ -173,31 +177,31 @@ def learn(
                     random += _GOLDEN
                     a = int(mixed(random) * actions)
                 else:
-                    best, ties, a = q[row, 0], 1, 0
+                    best, ties, a = q[ix(row), 0], 1, 0
                     for action in range(1, actions):
-                        if q[row, action] > best:
-                            best, ties, a = q[row, action], 1, action
-                        elif q[row, action] == best:
+                        if q[ix(row), ix(action)] > best:
+                            best, ties, a = q[ix(row), ix(action)], 1, action
+                        elif q[ix(row), ix(action)] == best:
                             ties += 1
                     if ties > 1:
                         random += _GOLDEN
                         skip = int(mixed(random) * ties)
                         while skip > 0:
                             a += 1
-                            skip -= q[row, a] == best
+                            skip -= q[ix(row), ix(a)] == best
                 o = 0
                 if outcomes > 1:
                     random += _GOLDEN
                     chance, total = mixed(random), 0.0
                     for outcome in range(outcomes):
-                        if chances[s, a, outcome] > 0.0:
+                        if chances[ix(s), ix(a), ix(outcome)] > 0.0:
                             o = outcome
-                            total += chances[s, a, outcome]
+                            total += chances[ix(s), ix(a), ix(outcome)]
                             if chance < total:
                                 break
                 phase = at.ACT
-            after, label = successors[s, a, o], labels[s, a, o]
-            there = afters[here, label]
+            after, label = successors[ix(s), ix(a), ix(o)], labels[ix(s), ix(a), ix(o)]
+            there = afters[ix(here), ix(label)]
             if there < 0:
                 there = explore(explored, here, label)
                 if there < 0:
@@ -206,18 +210,18 @@ def learn(
             if counted and phase == at.ACT and 0 < most < spent + moves[here, label]:
                 spent += moves[here, label]
                 break
-            paid = own[s, a, o] + pays[here, label]
-            over, next_row, target = state_of[there] >= final or terminal[after], row, paid
+            paid = own[ix(s), ix(a), ix(o)] + pays[ix(here), ix(label)]
+            over, next_row, target = state_of[ix(there)] >= final or terminal[ix(after)], row, paid
             if not over:
                 if used[0] >= len(keys):
                     status = at.NO_ROOM
                     break
-                key = seens[there] * states + after
+                key = seens[ix(there)] * states + after
                 probe = hashed(key) & mask
-                next_row = slot[probe]
-                while next_row >= 0 and keys[next_row] != key:
+                next_row = slot[ix(probe)]
+                while next_row >= 0 and keys[ix(next_row)] != key:
                     probe = (probe + 1) & mask
-                    next_row = slot[probe]
+                    next_row = slot[ix(probe)]
                 if next_row < 0:
                     next_row = used[0]
                     slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
@@ -226,11 +230,11 @@ def learn(
                     spent += moves[here, label]
                 if mode == at.PLAIN or rates.budget > 0:
                     if not over:
-                        best = q[next_row, 0]
+                        best = q[ix(next_row), 0]
                         for action in range(1, actions):
-                            best = max(best, q[next_row, action])
+                            best = max(best, q[ix(next_row), ix(action)])
                         target += gamma * best
-                    q[row, a] += alpha * (target - q[row, a])
+                    q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
                 phase = at.IMAGINE
                 if mode != at.PLAIN:
@@ -245,10 +249,10 @@ def learn(
                 while left > 0:
                     if entry < 0:
                         entry = observed.first[place]
-                    imagined = numbers[nodes[entry], machine]
+                    imagined = numbers[ix(nodes[ix(entry)]), ix(machine)]
                     if imagined < 0:
                         imagined = configuration(explored, machine, nodes[entry])
-                    reached = afters[imagined, label] if imagined >= 0 else imagined
+                    reached = afters[ix(imagined), ix(label)] if imagined >= 0 else imagined
                     if reached < 0 <= imagined:
                         reached = explore(explored, imagined, label)
                     if reached == at.NO_CONFIGURATION or reached == UNEXPLORED or used[0] + 2 > len(keys):
@@ -259,34 +263,34 @@ def learn(
                             spent += moves[imagined, label]
                             if 0 < most < spent:
                                 break
-                        target = own_reward + pays[imagined, label]
-                        if not ends and state_of[reached] < final:
-                            key = seens[reached] * states + after
+                        target = own_reward + pays[ix(imagined), ix(label)]
+                        if not ends and state_of[ix(reached)] < final:
+                            key = seens[ix(reached)] * states + after
                             probe = hashed(key) & mask
-                            there_row = slot[probe]
-                            while there_row >= 0 and keys[there_row] != key:
+                            there_row = slot[ix(probe)]
+                            while there_row >= 0 and keys[ix(there_row)] != key:
                                 probe = (probe + 1) & mask
-                                there_row = slot[probe]
+                                there_row = slot[ix(probe)]
                             if there_row < 0:
                                 there_row = used[0]
                                 slot[probe], keys[there_row], used[0] = there_row, key, there_row + 1
-                            best = q[there_row, 0]
+                            best = q[ix(there_row), 0]
                             for action in range(1, actions):
-                                best = max(best, q[there_row, action])
+                                best = max(best, q[ix(there_row), ix(action)])
                             target += gamma * best
-                        key = seens[imagined] * states + s
+                        key = seens[ix(imagined)] * states + s
                         probe = hashed(key) & mask
-                        here_row = slot[probe]
-                        while here_row >= 0 and keys[here_row] != key:
+                        here_row = slot[ix(probe)]
+                        while here_row >= 0 and keys[ix(here_row)] != key:
                             probe = (probe + 1) & mask
-                            here_row = slot[probe]
+                            here_row = slot[ix(probe)]
                         if here_row < 0:
                             here_row = used[0]
                             slot[probe], keys[here_row], used[0] = here_row, key, here_row + 1
-                        q[here_row, a] += alpha * (target - q[here_row, a])
+                        q[ix(here_row), ix(a)] += alpha * (target - q[ix(here_row), ix(a)])
                         updates += 1
                     left -= 1
-                    entry = following[entry]
+                    entry = following[ix(entry)]
                     if entry < 0:
                         machine = machine + 1 if machine + 1 < final else 0
                 whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT] = machine, entry, left

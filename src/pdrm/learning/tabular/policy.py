@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,15 +58,22 @@ class Policy:
     def __len__(self) -> int:
         return len(self.value)
 
-    def values(self, environment_state: int, machine_state: str, stack: Stack) -> npt.NDArray[np.float64]:
+    def values(self, environment_state: int, machine_state: str, stack: Sequence[str]) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never met."""
         if not self._rows:
             self._rows.update({self.seen(row): row for row in range(len(self))})
-        row = self._rows.get((environment_state, machine_state, self.view.of(stack)))
+        if (
+            machine_state not in self.states
+            or isinstance(stack, str)
+            or any(symbol not in self.stack for symbol in stack)
+        ):
+            fault = f"`{machine_state}` with stack {stack!r} is no configuration of the machine this was learnt with"
+            raise WrongPolicy(fault, fix="give a state's name and a tuple of stack symbols, top first")
+        row = self._rows.get((environment_state, machine_state, self.view.of(tuple(stack))))
         return np.zeros(len(self.actions)) if row is None else self.value[row]
 
-    def act(self, environment_state: int, machine_state: str, stack: Stack) -> int:
-        """An action of highest value, the first of several."""
+    def act(self, environment_state: int, machine_state: str, stack: Sequence[str]) -> int:
+        """An action of highest value, the first of several (where nothing was ever met, the first action)."""
         return int(np.argmax(self.values(environment_state, machine_state, stack)))
 
     def seen(self, row: int) -> tuple[int, str, Stack]:
@@ -80,8 +88,9 @@ class Policy:
         """SHA-256 of everything that was learnt."""
         return hashlib.sha256(self._bytes()).hexdigest()
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write `path` (.npz) and the description beside it (.json), each whole or not at all."""
+        path = Path(path)
         write(path, self._bytes())
         write(
             path.with_suffix(".json"), (json.dumps(self._description(), indent=1, ensure_ascii=False) + "\n").encode()
@@ -121,11 +130,13 @@ def load_policy(path: str | Path) -> Policy:
         policy = Policy(description["about"], description["machine"], view, *words, *columns)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise BadPolicyFile(
-            f"{file} is no policy, or is damaged: {error}", fix="train again, or take a copy"
+            f"{file} is no policy, or is damaged: {error}",
+            fix=f"remove {file.parent} and train again, or restore a copy",
         ) from error
     if policy.digest() != description["sha256"]:
         raise BadPolicyFile(
-            f"{file} is damaged: it does not match the fingerprint in {data.name}", fix="train again, or take a copy"
+            f"{file} is damaged: it does not match the fingerprint in {data.name}",
+            fix=f"remove {file.parent} and train again, or restore a copy",
         )
     return policy
 

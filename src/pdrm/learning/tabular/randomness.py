@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.errors import BadSetting
+
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -18,6 +20,8 @@ State = npt.NDArray[np.uint64]
 
 def streams(seed: int, count: int) -> State:
     """[count]: independent starting states for one seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadSetting(f"the seed is {seed!r}, but must be a whole number from 0 on", fix="use seed 0")
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 

@@ -13,6 +13,7 @@ from pdrm.machines.text.source import decode, read_bytes
 from pdrm.machines.text.toro_icarte import looks_like, read_toro_icarte
 from pdrm.machines.text.whole_file import write
 from pdrm.machines.text.writer import to_text
+from pdrm.machines.wellformed import NAME
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
@@ -32,8 +33,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     ('tiny', 1.0)
     """
     stem = Path(file).stem
-    name = stem if stem.isidentifier() else "machine"
-    if text.lstrip()[:1] == "{":
+    name = stem if NAME.fullmatch(stem) else "machine"
+    if text.lstrip()[:1] == "{" or file.endswith(".json"):
         return build(read_json(text, file), name)
     if looks_like(text):
         return build(read_toro_icarte(text, file), name)

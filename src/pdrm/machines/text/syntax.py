@@ -72,10 +72,10 @@ def parse_line(line: Line) -> Node:
     """The line as a tree whose root says what it is: header, mapping, loop or rule."""
     code = line.code
     words = code.split(maxsplit=2)
-    if "->" in code or (":" in code and "," in code):
-        shape = "rule"
-    elif words[0] == "for":
+    if words[0] == "for" and "->" not in code:
         shape = "loop"
+    elif "->" in code or (":" in code and "," in code):
+        shape = "rule"
     else:
         shape = "mapping" if words[0] == "map" else "header"
     return parse_shape(line, shape)

@@ -1,0 +1,1 @@
+"""What the paper ran, and what is measured: experiments as data, and benchmarks beside the peers."""
