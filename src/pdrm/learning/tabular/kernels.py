@@ -13,62 +13,16 @@ from numba import njit
 from pdrm.domains.labelled_mdp import DomainArrays
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.progress import Progress, Rates
-from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND, State
-from pdrm.learning.tabular.tables import FREE, MULTIPLIER, Index, Observed, Values
-from pdrm.machines.table import Integers, Rewards
+from pdrm.learning.tabular.randomness import GOLDEN, State
+from pdrm.learning.tabular.rows.kernels import hashed, mixed, note
+from pdrm.learning.tabular.tables import FREE, Observed, Values
 from pdrm.product.configurations import Explored
 from pdrm.product.kernels import UNEXPLORED, configuration, explore, first_configuration
 
-_GOLDEN, _FIRST, _SECOND = np.uint64(GOLDEN), np.uint64(FIRST), np.uint64(SECOND)
-_11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
-
-
-@njit(cache=True, inline="always")
-def mixed(random: np.uint64) -> float:
-    """The number in [0, 1) of a generator's state, as `Chance.number` makes it."""
-    word = (random ^ (random >> _30)) * _FIRST
-    word = (word ^ (word >> _27)) * _SECOND
-    return float((word ^ (word >> _31)) >> _11) * 2.0**-53
-
+_GOLDEN = np.uint64(GOLDEN)
 
 # An index that is unsigned: at a signed one Numba looks whether it counts from the end, which made the loops a third slower.
 ix = np.uint64
-
-
-@njit(cache=True, inline="always")
-def hashed(key: int) -> int:
-    """Where a key is looked for first (before the mask)."""
-    return int((np.uint64(key) * MULTIPLIER) >> _32)
-
-
-@njit(cache=True)
-def place_rows(index: Index) -> None:
-    """Put the rows of an index, in their order, into its empty slots."""
-    slot, keys, used = index
-    mask = len(slot) - 1
-    for row in range(used[0]):
-        probe = hashed(keys[row]) & mask
-        while slot[probe] >= 0:
-            probe = (probe + 1) & mask
-        slot[probe] = row
-
-
-@njit(cache=True)
-def note(observed: Observed, key: int, probe: int, place: int, node: int) -> bool:
-    """Put a stack that is new to a list at its end; False where there is no room."""
-    slot, keys, used = observed.index
-    entry = used[0]
-    if entry == len(keys):
-        return False
-    slot[probe], keys[entry], used[0] = entry, key, entry + 1
-    observed.node[entry] = node
-    if observed.last[place] >= 0:
-        observed.following[observed.last[place]] = entry
-    else:
-        observed.first[place] = entry
-    observed.last[place] = entry
-    observed.length[place] += 1
-    return True
 
 
 @njit(cache=True)
@@ -154,10 +108,8 @@ def learn(
             while slot[probe] >= 0 and keys[slot[probe]] != key:
                 probe = (probe + 1) & mask
             if slot[probe] < 0:
-                slot[probe], keys[used[0]] = used[0], key
-                used[0] += 1
-            row = slot[probe]
-            phase = at.CHOOSE
+                slot[probe], keys[used[0]], used[0] = used[0], key, used[0] + 1
+            row, phase = slot[probe], at.CHOOSE
         ended = state_of[here] >= final or terminal[s] or 0 < most < spent
         while not ended:
             if phase == at.CHOOSE:
@@ -255,7 +207,7 @@ def learn(
                     reached = afters[ix(imagined), ix(label)] if imagined >= 0 else imagined
                     if reached < 0 <= imagined:
                         reached = explore(explored, imagined, label)
-                    if reached == at.NO_CONFIGURATION or reached == UNEXPLORED or used[0] + 2 > len(keys):
+                    if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] + 2 > len(keys):
                         status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
                     if reached >= 0:
@@ -315,89 +267,3 @@ def learn(
     whole[at.OPERATIONS] = spent
     real[at.GAINED], real[at.EPSILON], rng[0] = gained, epsilon, random
     return status
-
-
-@njit(cache=True)
-def test(
-    domain: DomainArrays,
-    explored: Explored,
-    values: Values,
-    rng: State,
-    limit: int,
-    most: int,
-    returns: Rewards,
-    steps: Integers,
-    ends: Integers,
-) -> int:
-    """Greedy episodes without learning, one an entry of `returns`, each of at most `limit` steps and `most` operations (0:
-    any); `ends` gets the last machine state. After NO_ROOM and UNEXPLORED as for `learn`, but everything is played anew."""
-    q, found, final = values.value, explored.configurations, explored.table.first_final
-    slot, keys, _ = values.index
-    afters, pays, seens, state_of = found.after, found.paid, found.seen, found.state
-    states, actions, outcomes = domain.next.shape
-    mask, random, moves, counted = len(slot) - 1, rng[0], found.moves, len(found.moves) > 0
-    first, first_paid = first_configuration(explored)
-    if first < 0:
-        return at.NO_ROOM
-    for episode in range(len(returns)):
-        k, total, spent = 0, 0.0, 0
-        if len(domain.start_state) > 1:
-            random += _GOLDEN
-            chance = mixed(random)
-            for outcome in range(len(domain.start_state)):
-                if domain.start_probability[outcome] > 0.0:
-                    k = outcome
-                    total += domain.start_probability[outcome]
-                    if chance < total:
-                        break
-        s, here, gained, step, label = domain.start_state[k], first, first_paid, 0, domain.start_label[k]
-        if state_of[here] >= final:
-            label = -1
-        starting = label >= 0
-        while starting or (step < limit and state_of[here] < final and not domain.terminal[s]):
-            own, after = 0.0, s
-            if not starting:
-                key = seens[here] * states + s
-                probe = hashed(key) & mask
-                while slot[probe] >= 0 and keys[slot[probe]] != key:
-                    probe = (probe + 1) & mask
-                row, a, ties = slot[probe], 0, actions
-                if row >= 0:
-                    best, ties = q[row, 0], 1
-                    for action in range(1, actions):
-                        if q[row, action] > best:
-                            best, ties, a = q[row, action], 1, action
-                        elif q[row, action] == best:
-                            ties += 1
-                if ties > 1:
-                    random += _GOLDEN
-                    skip = int(mixed(random) * ties)
-                    while skip > 0:
-                        a += 1
-                        skip -= row < 0 or q[row, a] == best
-                o, total = 0, 0.0
-                if outcomes > 1:
-                    random += _GOLDEN
-                    chance = mixed(random)
-                    for outcome in range(outcomes):
-                        if domain.probability[s, a, outcome] > 0.0:
-                            o = outcome
-                            total += domain.probability[s, a, outcome]
-                            if chance < total:
-                                break
-                after, label, own = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
-            there = afters[here, label]
-            if there < 0:
-                there = explore(explored, here, label)
-                if there < 0:
-                    return -there
-            if counted:
-                spent += moves[here, label]
-                if 0 < most < spent:
-                    break
-            step += not starting
-            gained += own + pays[here, label]
-            s, here, starting = after, there, False
-        returns[episode], steps[episode], ends[episode] = gained, step, state_of[here]
-    rng[0] = random
-    return at.DONE

@@ -44,7 +44,7 @@ class Index(NamedTuple):
 
     def grown(self) -> Index:
         """The same rows with room for as many more, if they fill half of theirs."""
-        from pdrm.learning.tabular.kernels import place_rows  # noqa: PLC0415 - the kernels know these tables
+        from pdrm.learning.tabular.rows.kernels import place_rows  # noqa: PLC0415 - the kernels know these tables
 
         used = int(self.used[0])
         if 2 * used < len(self.key):

@@ -106,7 +106,7 @@ class Training:
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        from pdrm.learning.tabular.kernels import test  # noqa: PLC0415
+        from pdrm.learning.tabular.testing.kernels import test  # noqa: PLC0415
 
         count = self.settings.test_episodes
         returns, (steps, ends) = np.zeros(count), np.zeros((2, count), np.int32)

@@ -12,11 +12,11 @@ from numba import njit
 
 from pdrm.domains.labelled_mdp import DomainArrays
 from pdrm.learning.tabular import progress as at
-from pdrm.learning.tabular.kernels import hashed, mixed
 from pdrm.learning.tabular.options import tables as on
 from pdrm.learning.tabular.options.tables import HierarchicalRates, Options
 from pdrm.learning.tabular.progress import Progress
 from pdrm.learning.tabular.randomness import GOLDEN, State
+from pdrm.learning.tabular.rows.kernels import hashed, mixed
 from pdrm.learning.tabular.tables import Values
 from pdrm.product.configurations import Explored
 from pdrm.product.kernels import explore, first_configuration

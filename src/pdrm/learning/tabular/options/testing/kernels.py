@@ -7,9 +7,9 @@ from numba import njit
 
 from pdrm.domains.labelled_mdp import DomainArrays
 from pdrm.learning.tabular import progress as at
-from pdrm.learning.tabular.kernels import hashed, mixed
 from pdrm.learning.tabular.options.tables import NO_OPTION, Options
 from pdrm.learning.tabular.randomness import GOLDEN, State
+from pdrm.learning.tabular.rows.kernels import hashed, mixed
 from pdrm.learning.tabular.tables import Values
 from pdrm.machines.table import Integers, Rewards
 from pdrm.product.configurations import Explored

@@ -1,0 +1,1 @@
+"""Rows of tables found by hash, and random numbers, in Numba."""

@@ -1,0 +1,1 @@
+"""Greedy episodes of Q-learning and CpRM."""
