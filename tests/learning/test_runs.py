@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
+from pdrm.learning.tabular.agents import settings_for
 from pdrm.learning.tabular.policy import check_same_machine, load_policy
 from pdrm.learning.tabular.run import RunSpec, execute, is_done
 from pdrm.learning.tabular.settings import QLearning
@@ -144,3 +145,22 @@ def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
     for state, stack in (("nowhere", ("#",)), ("search", ("X",)), ("search", "#")):
         with pytest.raises(WrongPolicy):
             policy.act(0, state, stack)
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "k"), [("deliver-8", "hrm", "1"), ("letter", "cra-cql", "full"), ("letter", "q", "full")]
+)
+def test_every_agent_resumes_to_the_same_bytes(name, agent, k, tmp_path):
+    settings = settings_for(name, agent, {"episodes": 60, "test_every": 20, "test_episodes": 2})
+    spec = RunSpec(name, agent, k, settings, seed=1)
+    whole = execute(spec, tmp_path / "whole")
+
+    def stop(_training, tests):
+        if len(tests) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(spec, tmp_path / "parts", stop)
+    parts = execute(spec, tmp_path / "parts")
+    assert parts.sha256 == whole.sha256
+    assert (tmp_path / "parts" / "curve.csv").read_bytes() == (tmp_path / "whole" / "curve.csv").read_bytes()
