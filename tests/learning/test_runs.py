@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -164,3 +166,21 @@ def test_every_agent_resumes_to_the_same_bytes(name, agent, k, tmp_path):
     parts = execute(spec, tmp_path / "parts")
     assert parts.sha256 == whole.sha256
     assert (tmp_path / "parts" / "curve.csv").read_bytes() == (tmp_path / "whole" / "curve.csv").read_bytes()
+
+
+def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
+    command = [sys.executable, "-m", "pdrm", "train", "maze-10x10", "--k", "full", "--episodes", "3000", "-o"]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    process = subprocess.Popen(
+        [*command, str(tmp_path / "parts")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    for _ in range(200):
+        if list(tmp_path.glob("parts/*/spec.json")):  # training has begun
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) in (0, 130)
+    subprocess.run([*command, str(tmp_path / "parts")], check=True, capture_output=True)
+    whole, parts = (next(tmp_path.glob(f"{name}/*")) for name in ("whole", "parts"))
+    assert fingerprint(parts) == fingerprint(whole)

@@ -22,6 +22,7 @@ from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadRunFolder, CannotWrite
 from pdrm.learning.tabular.agents import AnySettings, AnyTraining, settings_for, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
+from pdrm.learning.tabular.interrupt import DeferredInterrupt
 from pdrm.learning.tabular.learnt import policy_of
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.training import Test, Training
@@ -92,20 +93,22 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
         tests = load_checkpoint(checkpoint, training)
     write(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
     saved = time.monotonic()
-    try:
-        while training.episodes < spec.settings.episodes:
-            training.advance(min(spec.settings.episodes, training.episodes + spec.settings.test_every))
-            tests += [_one_test(training)]
-            if watch is not None:
-                watch(training, tests)
-            if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                save_checkpoint(checkpoint, training, tests)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        save_checkpoint(checkpoint, training, tests)
+    with DeferredInterrupt() as interrupt:
+        try:
+            while training.episodes < spec.settings.episodes:
+                training.advance(min(spec.settings.episodes, training.episodes + spec.settings.test_every))
+                tests += [_one_test(training)]
+                if watch is not None:
+                    watch(training, tests)
+                interrupt.raise_if_asked()
+                if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                    save_checkpoint(checkpoint, training, tests)
+                    saved = time.monotonic()
+        except KeyboardInterrupt:
+            save_checkpoint(checkpoint, training, tests)
+            _save(spec, folder, training, tests)
+            raise
         _save(spec, folder, training, tests)
-        raise
-    _save(spec, folder, training, tests)
     checkpoint.unlink(missing_ok=True)
     return Result(spec, tests, int(training.values.index.used[0]), _digest(folder))
 

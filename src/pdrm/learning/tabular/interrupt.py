@@ -1,0 +1,41 @@
+"""Ctrl-C that waits: an interrupt in the middle of an update would leave a run where no undisturbed run ever is."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+
+class DeferredInterrupt:
+    """While it lasts, the first Ctrl-C is only noted, and raised when `raise_if_asked` is called; a second one acts at once.
+
+    >>> with DeferredInterrupt() as interrupt:
+    ...     interrupt.raise_if_asked()
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def raise_if_asked(self) -> None:
+        """Raise the interrupt that was noted, if there was one."""
+        if self._asked:
+            raise KeyboardInterrupt
