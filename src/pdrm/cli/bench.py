@@ -20,7 +20,7 @@ def bench(
     seconds: Annotated[float, typer.Option(help="How long to measure beside the peer, about.")] = 20.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Measure the tabular learners, in turns with PyCRM (`pip install pyrewardmachines`), on one core.
+    """Measure speed, in turns with PyCRM (pyrewardmachines).
 
     Example: pdrm bench tabular --seconds 20
     """

@@ -28,7 +28,9 @@ class Kind(StrEnum):
 
 
 def check(file: File, as_json: Json = False) -> None:
-    """Check a machine: syntax, names, determinism, silent moves; and list what no rule covers.
+    """Check a machine and list what no rule covers.
+
+    Syntax, names, determinism, endless silent moves.
 
     Example: pdrm check letter
     """
@@ -55,7 +57,7 @@ def step(
     word: Annotated[str, typer.Argument(help="Labels separated by spaces; events joined by +; - is the empty label.")],
     as_json: Json = False,
 ) -> None:
-    """Run a machine on a word and show every move, the stack and the rewards.
+    """Run a machine on a word, move by move, with its stack.
 
     Example: pdrm step letter "A A B C C C"
     """
@@ -97,7 +99,7 @@ def convert(
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
     to: Annotated[Kind | None, typer.Option(help="Also translate the machine to this kind.")] = None,
 ) -> None:
-    """Convert a machine to another format, or to another kind of machine.
+    """Convert a machine to another format or kind.
 
     Reads .pdrm, JSON and Toro Icarte's reward machines. Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
@@ -121,7 +123,7 @@ def fmt(
         bool, typer.Option("--check", help="Only say whether it would change (exit code 1).")
     ] = False,
 ) -> None:
-    """Lay out a .pdrm file: regular spacing and columns; words, order and comments are kept.
+    """Lay out a .pdrm file; words, order and comments are kept.
 
     Example: pdrm fmt task.pdrm
     """

@@ -24,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: loading rich for it would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: pdrm check letter",
 )

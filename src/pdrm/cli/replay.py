@@ -25,7 +25,7 @@ def replay(
     seed: Annotated[int, typer.Option(help="Of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
-    """Watch a trained policy: the grid, the machine state and the stack beside it.
+    """Watch a trained policy, the stack beside the grid.
 
     Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
     """

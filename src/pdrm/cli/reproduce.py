@@ -13,7 +13,7 @@ from pdrm.cli.output import next_command
 def reproduce(
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the report.")] = Path("report"),
 ) -> None:
-    """Check and draw every machine of the paper and write report/index.html.
+    """Check and draw the paper's machines, write the report.
 
     Example: pdrm reproduce
     """

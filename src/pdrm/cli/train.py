@@ -46,7 +46,7 @@ def train(
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Train agents on a domain with a machine; stop with Ctrl-C and go on later with the same command.
+    """Train agents; stop with Ctrl-C, go on with the same command.
 
     Settings that are not given are the paper's for that domain. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
     """
@@ -116,7 +116,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Of the episodes.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Play a trained policy and report its returns, lengths and where the machine ended.
+    """Play a trained policy and report its returns.
 
     Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
