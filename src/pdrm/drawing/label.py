@@ -49,9 +49,9 @@ class Line:
 
 
 @singledispatch
-def line_of(rule: Rule, events: Sequence[str] = ()) -> Line:
-    """The line of one rule, of whichever kind; `events` gives the order inside labels."""
-    raise NotImplementedError(f"no label is known for {type(rule).__name__}")
+def line_of(rule: Rule, _events: Sequence[str] = ()) -> Line:
+    """The line of one rule, of whichever kind; the events give the order inside labels."""
+    raise TypeError(f"no label is known for {type(rule).__name__}")
 
 
 @line_of.register

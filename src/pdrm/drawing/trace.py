@@ -53,7 +53,7 @@ def trace_rows(run: Run[AnyStep]) -> list[TraceRow]:
 
 @singledispatch
 def _rows(step: AnyStep, number: str) -> Iterator[TraceRow]:
-    raise NotImplementedError(f"no rows are known for {type(step).__name__}, step {number}")
+    raise TypeError(f"no rows are known for {type(step).__name__}, step {number}")
 
 
 @_rows.register

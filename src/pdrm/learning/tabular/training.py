@@ -139,10 +139,15 @@ class Training:
         elif status == at.UNEXPLORED and self.counters is not None:
             self.explored = self.counters.find(self.explored)
         elif status == at.UNDEFINED:
-            raise UndefinedMove(
-                f"domain `{self.domain.name}` emits a label that machine `{self.machine.name}` has no rule for",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
-            )
+            raise label_without_rule(self.domain.name, self.machine.name)
+
+
+def label_without_rule(domain: str, machine: str) -> UndefinedMove:
+    """The error of a machine that says `otherwise error` in a domain that it does not cover."""
+    return UndefinedMove(
+        f"domain `{domain}` emits a label that machine `{machine}` has no rule for",
+        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
+    )
 
 
 def _rates(training: Training, mode: int) -> Rates:

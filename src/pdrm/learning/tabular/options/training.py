@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import UndefinedMove
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.hierarchical_settings import Hierarchical
 from pdrm.learning.tabular.options.tables import HierarchicalRates, Options, new_progress, rates_of, tabulate_options
 from pdrm.learning.tabular.progress import Progress
 from pdrm.learning.tabular.randomness import State, streams
 from pdrm.learning.tabular.tables import Values
-from pdrm.learning.tabular.training import Test
+from pdrm.learning.tabular.training import Test, label_without_rule
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.table import tabulate
 from pdrm.product.configurations import Explored
@@ -109,7 +108,4 @@ class HierarchicalTraining:
                 self.policies.grown(),
             )
         elif status == at.UNDEFINED:
-            raise UndefinedMove(
-                f"domain `{self.domain.name}` emits a label that machine `{self.machine.name}` has no rule for",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
-            )
+            raise label_without_rule(self.domain.name, self.machine.name)
