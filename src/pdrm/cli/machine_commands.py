@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
-from pdrm.errors import CannotTranslate, PdrmError
+from pdrm.errors import CannotTranslate, Finding, PdrmError
 
 if TYPE_CHECKING:
     from pdrm.machines.text.build import AnyMachine
@@ -47,8 +47,7 @@ def check(file: File, as_json: Json = False) -> None:
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
-    for finding in findings:
-        typer.echo(str(finding))
+    _print_findings(findings, machine)
     _next(f"pdrm draw {quote(file)} -o {machine.name}.svg", file)
 
 
@@ -163,6 +162,18 @@ def catalogue(
         comment = text_of(known).partition("\n")[0].removeprefix("//").strip()
         typer.echo(f"{known:<24}{comment}")
     next_command("pdrm catalogue letter > task.pdrm")
+
+
+def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
+    """Warnings one by one; the cases that `otherwise` decides under one heading."""
+    undefined = [finding.message.partition(": `otherwise")[0] for finding in findings if finding.code == "W0602"]
+    for finding in findings:
+        if finding.code != "W0602":
+            typer.echo(str(finding))
+    if undefined:
+        typer.echo(f"note[W0602]: where no rule applies, `otherwise {machine.otherwise}` decides:")
+        for case in undefined:
+            typer.echo(f"  {case}")
 
 
 def _next(command: str, file: str) -> None:
