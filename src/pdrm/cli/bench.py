@@ -67,4 +67,6 @@ def print_tabular(figures: Figures) -> None:
         updates.add_row(choice.replace("_", "-"), *counts)
     for table in (peers, heights, updates):
         console.print(table, "")
+    costs = (f"{figures[f'wrap_cost_us{form}']:.1f}" for form in ("", "_flat", "_number"))
+    console.print(f"pdrm.wrap adds {' / '.join(costs)} µs a step to FrozenLake (dictionary / flat / number)")
     console.print(f"{figures['bytes_per_row']:.0f} bytes a table row (maze-20x20, whole stack, 4 actions)")

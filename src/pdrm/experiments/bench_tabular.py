@@ -18,6 +18,7 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadSetting
+from pdrm.experiments.bench_wrap import wrap_costs
 from pdrm.experiments.pycrm_letter import peer_agent
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
@@ -56,6 +57,8 @@ def bench_tabular(seconds: float, told: Told) -> Figures:
     figures |= height_costs(max(HELD // 4, min(HELD, int(HELD * seconds / 10))))
     told("table rows")
     figures |= {"bytes_per_row": bytes_per_row()}
+    told("the wrapper")
+    figures |= wrap_costs()
     told("updates a step")
     return figures | updates_a_step()
 
