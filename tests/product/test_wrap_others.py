@@ -1,6 +1,5 @@
 """Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
 
-
 import gymnasium
 import numpy as np
 import pytest
