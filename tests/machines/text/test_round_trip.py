@@ -1,0 +1,18 @@
+"""Text and JSON say everything about a machine: reading what was written gives the same machine."""
+
+from hypothesis import given, settings
+
+from pdrm.machines.text.files import parse
+from pdrm.machines.text.json_form import to_json
+from pdrm.machines.text.layout import lay_out
+from pdrm.machines.text.writer import to_text
+from tests.strategies import machines
+
+
+@settings(max_examples=150, deadline=None)
+@given(machines())
+def test_written_and_read_again(machine):
+    text = to_text(machine)
+    assert parse(text) == machine
+    assert lay_out(text, "again") == text
+    assert parse(to_json(machine)) == machine
