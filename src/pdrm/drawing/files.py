@@ -12,8 +12,8 @@ from pdrm.drawing.layout import rendered
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import AnyStep, trace_dot
 from pdrm.errors import UnknownFormat
+from pdrm.files.whole_file import write
 from pdrm.machines.configuration import Run
-from pdrm.machines.text.whole_file import write
 
 MACHINE_FORMATS: dict[str, Callable[[NamedMachine, bool], bytes]] = {
     "svg": lambda machine, title: rendered(to_dot(machine, title=title), "svg"),

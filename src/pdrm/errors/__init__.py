@@ -3,9 +3,11 @@
 Each fault has one class, one stable code and one explanation: the class's docstring, which `pdrm explain CODE` prints.
 """
 
+from pdrm.errors.analysis import BadCertificate, NoDiscount, ProductTooLarge, UnboundedStep
 from pdrm.errors.domains import (
     BadAction,
     BadArrays,
+    BadDomainFile,
     BadDomainSetting,
     NoStart,
     NoTransitionTable,
@@ -49,6 +51,7 @@ from pdrm.errors.reading import (
     UnknownSymbol,
 )
 from pdrm.errors.settings import BadPolicyFile, BadRunFolder, BadSetting, MissingPackage, UnknownAgent, WrongPolicy
+from pdrm.errors.studies import BadStudy, NotRecorded, UnknownStudy, WorkersLost
 from pdrm.errors.wrapping import (
     BadEnvironmentReward,
     BadLabel,
@@ -59,9 +62,10 @@ from pdrm.errors.wrapping import (
 )
 
 __all__ = [
-    "WARNINGS",
     "BadAction",
     "BadArrays",
+    "BadCertificate",
+    "BadDomainFile",
     "BadDomainSetting",
     "BadEnvironmentReward",
     "BadIndentation",
@@ -73,6 +77,7 @@ __all__ = [
     "BadRunFolder",
     "BadSetting",
     "BadShape",
+    "BadStudy",
     "BadWord",
     "CannotOpen",
     "CannotRead",
@@ -90,12 +95,15 @@ __all__ = [
     "MissingHeader",
     "MissingPackage",
     "NoBottom",
+    "NoDiscount",
     "NoStart",
     "NoTransitionTable",
     "Nondeterministic",
     "NotConstant",
+    "NotRecorded",
     "NotUtf8",
     "PdrmError",
+    "ProductTooLarge",
     "RaggedMap",
     "SeveralErrors",
     "StackFull",
@@ -103,6 +111,7 @@ __all__ = [
     "TooDeep",
     "TooLarge",
     "TooManyCases",
+    "UnboundedStep",
     "UndefinedMove",
     "UnknownAgent",
     "UnknownCode",
@@ -115,9 +124,12 @@ __all__ = [
     "UnknownMap",
     "UnknownPlace",
     "UnknownState",
+    "UnknownStudy",
     "UnknownSymbol",
     "UnreachablePlace",
+    "WARNINGS",
     "Where",
+    "WorkersLost",
     "WrongPolicy",
     "did_you_mean",
     "explanations",

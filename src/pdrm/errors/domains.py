@@ -64,3 +64,13 @@ class BadAction(PdrmError):
     """The environment was given something that is not one of its actions."""
 
     code = "E0709"
+
+
+class BadDomainFile(PdrmError):
+    """A file holds no domain: it is neither a map (text) nor arrays with their words (`.npz`), or it is damaged.
+
+    A map draws walls as `#`, floor as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say
+    more. Arrays are saved with `save_domain`.
+    """
+
+    code = "E0710"

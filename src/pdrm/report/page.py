@@ -1,4 +1,4 @@
-"""The page: plain HTML with its style inside, readable on a phone and on paper."""
+"""The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched, nothing is run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ from dataclasses import dataclass
 from html import escape
 
 STYLE = """
-body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff; }
-h1, h2 { font-weight: normal; line-height: 1.2; }
-section { border-top: 1px solid #ccc; padding: 1rem 0; break-inside: avoid; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { max-width: 100%; height: auto; }
-pre { font: 13px/1.4 monospace; background: #f6f6f4; padding: .8rem; overflow-x: auto; }
-table { border-collapse: collapse; } td, th { text-align: left; padding: .2rem .8rem .2rem 0; vertical-align: top; }
-details summary { cursor: pointer; } nav a { margin-right: .8rem; white-space: nowrap; }
+:root { --ink: #262a33; --soft: #6b6f78; --line: #e2dfd8; --paper: #fff; --wash: #f7f6f2; --link: #0b5c8f; }
+* { box-sizing: border-box; }
+body { font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; max-width: 66rem; margin: 0 auto;
+  padding: 1.2rem; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
+h1 { font-size: 2rem; line-height: 1.15; margin: .4rem 0; } h2 { font-size: 1.45rem; margin: 0 0 .6rem; }
+h3 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
+a { color: var(--link); } p { max-width: 46rem; }
+.lead { font-size: 1.1rem; } .soft { color: var(--soft); font-size: .92rem; }
+nav { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line); padding: .5rem 0; z-index: 1;
+  overflow-x: auto; white-space: nowrap; } nav a { margin-right: 1rem; text-decoration: none; }
+section { border-top: 1px solid var(--line); padding: 1.4rem 0; scroll-margin-top: 3rem; }
+section:first-of-type { border-top: 0; }
+figure { margin: .8rem 0; } figure img, figure svg { max-width: 100%; height: auto; }
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
+.wide { overflow-x: auto; margin: .6rem 0; } table { border-collapse: collapse; font-size: .92rem; }
+th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); }
+td code { white-space: nowrap; } td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-bottom: 1px solid var(--line); }
+.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem 1.6rem; }
+pre { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--wash); padding: .8rem; overflow-x: auto; }
+code { font: .92em ui-monospace, Menlo, Consolas, monospace; }
+details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
+.badge { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .85rem; white-space: nowrap; }
+.holds { background: #d9f0dd; color: #14532d; } .fails { background: #fbe0dc; color: #7f1d1d; }
+.none { background: #ecebe6; color: #55585f; }
+.count { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; } .count div { background: var(--wash); border-radius: .6rem;
+  padding: .6rem 1rem; } .count b { display: block; font-size: 1.5rem; }
+@media print { nav { display: none; } section { break-inside: auto; } figure, tr { break-inside: avoid; } body { font-size: 11pt; } }
 """
 
 
@@ -27,9 +47,9 @@ class Section:
 
 
 def page(title: str, introduction: str, sections: list[Section]) -> str:
-    """The whole page.
+    """The whole page; the introduction is HTML.
 
-    >>> "<h1>Machines</h1>" in page("Machines", "All of them.", [])
+    >>> "<h1>Machines</h1>" in page("Machines", "<p>All of them.</p>", [])
     True
     """
     links = "".join(f'<a href="#{escape(part.anchor)}">{escape(part.heading)}</a> ' for part in sections)
@@ -39,6 +59,6 @@ def page(title: str, introduction: str, sections: list[Section]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1><p>{escape(introduction)}</p><nav>{links}</nav>{parts}</body></html>\n"
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head><body>'
+        f"<header><h1>{escape(title)}</h1>{introduction}</header><nav>{links}</nav><main>{parts}</main></body></html>\n"
     )

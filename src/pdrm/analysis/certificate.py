@@ -1,0 +1,119 @@
+"""Certificates: all that a small checker needs to see for itself that a yes is true.
+
+A certificate lists the product states it speaks of, bounds of their values that prove themselves step by step, exact values
+and blocks of equally valued states where there are ties, and the action chosen for each class.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdrm.analysis.optimal import Optimal
+from pdrm.analysis.sufficient_k import YES, Answer
+from pdrm.errors import BadCertificate
+from pdrm.files.whole_file import write
+
+FORMAT = "pdrm certificate 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The proof of one yes."""
+
+    question: str
+    """same_values, everywhere or start."""
+    k: int
+    depth: int | None
+    """The yes is about the states within so many steps; None: about all."""
+    discount: float
+    domain: str
+    machine: str
+    height: int | None
+    """The bound of the stack, and the rule at it."""
+    rule: str
+    stacks: list[tuple[int, int]]
+    """Stacks as (the stack below, the top symbol counted from 1); number 0 is the empty one."""
+    states: list[tuple[int, int, int]]
+    """Product states: environment state, machine state, stack."""
+    looked: list[int]
+    """Whether the steps of each state are part of the proof; the others are open."""
+    lower: list[float]
+    upper: list[float]
+    glimpse_lower: list[list[list[float]]]
+    """[environment state][machine state][top]: bounds of every state with that top; empty where no state is open."""
+    glimpse_upper: list[list[list[float]]]
+    exact: dict[str, str]
+    """State -> its value as a fraction, where that is known."""
+    block: list[int]
+    """Equal numbers: equal values; -1 where nothing is said."""
+    choice: list[tuple[int, int, list[int], int]]
+    """The policy: environment state, machine state, the top k symbols, action."""
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        write(path, json.dumps({"format": FORMAT, **asdict(self)}).encode())
+
+
+def load_certificate(path: Path) -> Certificate:
+    """Read a certificate; what it says is for the checker to judge."""
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if record.pop("format", None) != FORMAT:
+            raise BadCertificate(f"{path} is no certificate of this version", fix="make one with pdrm check-k")
+        return Certificate(**record)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
+
+
+def certificate(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
+    """The proof of a yes.
+
+    >>> from pdrm.analysis.optimal import optimal
+    >>> from pdrm.analysis.sufficient_k import answers
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.product.finite.product import FiniteProduct
+    >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
+    >>> proof = certificate(found, 5, "everywhere", answers(found, 5)["everywhere"])
+    >>> len(proof.states), proof.exact["4"], proof.choice[0]
+    (5, '-5/6', (0, 1, [2, 1], 0))
+    """
+    if answer.verdict != YES:
+        raise BadCertificate(f"the answer is {answer.verdict}: only a yes has a certificate", fix="look at its witness")
+    product = optimal.product
+    states, count = product.states, len(product)
+    node, made = states.node[:count], int(product.stacks.made[0])
+    known = optimal.values.known
+    below, above = ([], []) if known is None else (known.lower.tolist(), known.upper.tolist())
+    return Certificate(
+        question,
+        k,
+        answer.depth,
+        optimal.values.discount,
+        product.domain.name,
+        product.machine.name,
+        product.bound.height,
+        product.bound.rule,
+        list(zip(product.stacks.parent[:made].tolist(), product.stacks.symbol[:made].tolist(), strict=True)),
+        list(zip(product.place.tolist(), states.state[:count].tolist(), node.tolist(), strict=True)),
+        states.looked[:count].astype(int).tolist(),
+        optimal.values.lower.tolist(),
+        optimal.values.upper.tolist(),
+        below,
+        above,
+        {str(x): str(value) for x, value in optimal.exact.items()},
+        np.where(optimal.tied_region, optimal.block, -1).tolist(),
+        [(*_class(optimal, x, k), action) for x, action in answer.choice.items()],
+    )
+
+
+def _class(optimal: Optimal, x: int, k: int) -> tuple[int, int, list[int]]:
+    """Environment state, machine state and the top k symbols of a state."""
+    product = optimal.product
+    seen = product.stacks.stack_of(int(product.states.node[x]))[:k]
+    return int(product.states.place[x]), int(product.states.state[x]), [int(symbol) for symbol in seen]

@@ -1,0 +1,151 @@
+"""Whether some k-policy is optimal from the start: one allowed action for each class that it reaches itself.
+
+This is NP-hard, so it is a search: actions are chosen for classes as they are reached, and taken back where a state is
+reached that does not allow what its class has chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.optimal import Optimal
+from pdrm.product.finite.arrays import END
+from pdrm.product.finite.product import FiniteProduct
+
+Numbers = npt.NDArray[np.int64]
+Class = tuple[int, int, tuple[str, ...]]
+"""Environment state, machine state and the top k symbols."""
+
+MOST_STEPS = 500_000
+"""States visited before the search gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A policy that is allowed wherever it leads."""
+
+    action: dict[int, int]
+    """The action of each class it reaches, by a state of it."""
+    cut: bool
+    """Whether it leads to states of which nothing is known."""
+
+
+@dataclass(slots=True)
+class _Decision:
+    """A class that was given an action at a state: what is left to try, and what to undo."""
+
+    x: int
+    left: list[int]
+    reached: int
+    """How many states had been reached before."""
+    done: int
+    """How many of them had been dealt with before this one."""
+    cut: bool
+
+
+def policy_from_start(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[int, ...] | None:
+    """A choice of allowed actions; or states that clash, where there is none; or None where the search gave up.
+
+    A state that was not asked about and of which nothing is known is where the policy is cut.
+    """
+    return _Search(optimal.product, allowed, _asked(optimal), k, optimal.values.discount > 0).run()
+
+
+def _asked(optimal: Optimal) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(len(optimal.product), np.bool_)
+    flags[optimal.asked] = True
+    return flags
+
+
+@dataclass(slots=True)
+class _Search:
+    product: FiniteProduct
+    allowed: Numbers
+    asked: npt.NDArray[np.bool_]
+    k: int
+    ahead: bool
+    """Whether what comes after a step counts: with a discount of 0 it does not."""
+    reached: list[int] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+    action: dict[Class, tuple[int, int]] = field(default_factory=dict)
+    """Class -> its action and the state that it was chosen at."""
+    decisions: list[_Decision] = field(default_factory=list)
+    cut: bool = False
+    names: dict[int, Class] = field(default_factory=dict)
+
+    def run(self) -> Choice | tuple[int, ...] | None:
+        self._reach(np.unique(self.product.starts))
+        clash: tuple[int, ...] = ()
+        done = 0
+        for _ in range(MOST_STEPS):
+            if done == len(self.reached):
+                return Choice({x: a for a, x in self.action.values()}, self.cut)
+            x = self.reached[done]
+            name = self._class(x)
+            if name not in self.action:
+                left = [a for a in range(int(self.allowed[x]).bit_length()) if self.allowed[x] >> a & 1]
+                self.decisions.append(_Decision(x, left, len(self.reached), done, self.cut))
+            elif self.allowed[x] >> self.action[name][0] & 1:
+                self._follow(x, self.action[name][0])
+                done += 1
+                continue
+            else:
+                clash = self._worse(clash, self._clash(done, name))
+            following = self._next_choice()
+            if following is None:
+                return clash or (x,)
+            done = following
+        return None
+
+    def _next_choice(self) -> int | None:
+        """Take the next untried action, going back as far as need be; how many states are dealt with then."""
+        while self.decisions:
+            last = self.decisions[-1]
+            self.seen.difference_update(self.reached[last.reached :])
+            del self.reached[last.reached :]
+            self.cut = last.cut
+            if last.left:
+                a = last.left.pop(0)
+                self.action[self._class(last.x)] = a, last.x
+                self._follow(last.x, a)
+                return last.done + 1
+            self.action.pop(self._class(last.x), None)
+            self.decisions.pop()
+        return None
+
+    def _follow(self, x: int, action: int) -> None:
+        if self.ahead:
+            self._reach(self.product.next[x, action])
+
+    def _reach(self, after: npt.NDArray[np.int32] | Numbers) -> None:
+        """Note the states a step leads to."""
+        for y in after.tolist():
+            if y == END or y in self.seen:
+                continue
+            if self.asked[y] or (self.product.states.looked[y] and self.allowed[y]):
+                self.seen.add(y)
+                self.reached.append(y)
+            else:
+                self.cut = True
+
+    def _class(self, x: int) -> Class:
+        if x not in self.names:
+            states = self.product.states
+            self.names[x] = int(states.place[x]), int(states.state[x]), self.product.stack(x)[: self.k]
+        return self.names[x]
+
+    def _worse(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+        """Of two clashes the plainer: one whose states allow no action in common."""
+        plain = bool(one) and not np.bitwise_and.reduce(self.allowed[list(one)])
+        return one if plain or (one and np.bitwise_and.reduce(self.allowed[list(other)])) else other
+
+    def _clash(self, done: int, name: Class) -> tuple[int, ...]:
+        """The states of one class that were reached and do not agree: two of them where two do not."""
+        alike = [x for x in self.reached[: done + 1] if self._class(x) == name]
+        for x in alike[:-1]:
+            if not self.allowed[x] & self.allowed[alike[-1]]:
+                return x, alike[-1]
+        return tuple(alike)

@@ -1,0 +1,153 @@
+"""What a k-policy costs: the optimal value from the start against that of the best k-policy found.
+
+The policy is found by improving, class by class, on the action that is best for its members as often as they are met. It
+need not be the best there is: the gap is an upper bound of the loss, as an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.optimal import Optimal
+from pdrm.analysis.values.kernels import evaluate, met, worth
+from pdrm.analysis.views import classes
+from pdrm.product.finite.arrays import END
+from pdrm.product.finite.product import FiniteProduct
+
+Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+SWEEPS = 2_000
+ROUNDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The loss of the best k-policy found, and how much states that look alike disagree."""
+
+    optimal: tuple[float, float]
+    """The interval of V* from the start."""
+    found: tuple[float, float]
+    """The interval of the policy's value."""
+    disagreeing: float
+    """The share of classes with several members in which no action is possibly optimal for all."""
+    spread: float
+    """The largest difference of values that is certain within a class."""
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """The loss lies in this interval (it is never negative)."""
+        return max(0.0, self.optimal[0] - self.found[1]), max(0.0, self.optimal[1] - self.found[0])
+
+
+def k_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap:
+    """The gap at k; `choice` is a policy to begin with (class by a member -> action).
+
+    >>> from pdrm.analysis.optimal import optimal
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
+    >>> [round(k_gap(found, k).gap[1], 3) for k in (0, 1, 5)]
+    [0.123, 0.123, 0.0]
+    """
+    product = optimal.product
+    everyone = np.arange(len(product))
+    number = classes(product, everyone, k)
+    action = _first(optimal, number)
+    for x, a in (choice or {}).items():
+        action[number == number[x]] = a
+    best, value = _hoped(optimal, action)
+    for _ in range(ROUNDS):
+        better = _improved(optimal, number, action, value)
+        hoped, following = _hoped(optimal, better)
+        if hoped <= best + 1e-12 * abs(best):
+            break
+        action, best, value = better, hoped, following
+    share, spread = _disagreement(optimal, number)
+    return Gap(optimal.values.at_start(product), _interval(optimal, action), share, spread)
+
+
+def _first(optimal: Optimal, number: Numbers) -> Numbers:
+    """For each class the action that is possibly optimal for most of its members, nearer ones counting for more."""
+    product = optimal.product
+    weight = 0.5 ** product.states.depth[: len(product)].astype(np.float64)
+    actions = product.next.shape[1]
+    votes = np.zeros((int(number.max(initial=0)) + 1, actions))
+    for a in range(actions):
+        np.add.at(votes[:, a], number, weight * (optimal.possibly >> a & 1))
+    return np.asarray(votes.argmax(axis=1)[number])
+
+
+def _hoped(optimal: Optimal, action: Numbers) -> tuple[float, Floats]:
+    """A policy's value from the start and everywhere, if it were to go on optimally from open states."""
+    value, _ = _evaluated(optimal, action, optimal.values.lower)
+    return _from_start(optimal.product, value), value
+
+
+def _interval(optimal: Optimal, action: Numbers) -> tuple[float, float]:
+    """The interval of a policy's value from the start, whatever it does in open states."""
+    low, below = _evaluated(optimal, action, _lowest(optimal))
+    high, above = _evaluated(optimal, action, optimal.values.upper)
+    return _from_start(optimal.product, low) - below, _from_start(optimal.product, high) + above
+
+
+def _evaluated(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats, float]:
+    """A policy's values, with those of open states given, and how far they may be wrong."""
+    product, values = optimal.product, optimal.values
+    looked = product.states.looked[: len(product)]
+    value = np.where(looked, 0.0, beyond)
+    error = evaluate(
+        product.next, product.reward, product.place, product.domain.arrays.probability, looked, values.discount, action,
+        value, SWEEPS,
+    )  # fmt: skip
+    return value, (error + values.slack) / (1 - values.discount)
+
+
+def _lowest(optimal: Optimal) -> Floats:
+    """A lower bound of what any policy gets from an open state."""
+    product, discount = optimal.product, optimal.values.discount
+    lowest = min(0.0, float(product.reward.min(initial=0.0))) / (1 - discount)
+    known = optimal.values.known
+    return np.full(len(product), lowest if known is None else min(lowest, known.worst))
+
+
+def _from_start(product: FiniteProduct, value: Floats) -> float:
+    after = np.where(product.starts == END, 0.0, value[product.starts])
+    return float((product.domain.arrays.start_probability * (product.start_paid + after)).sum())
+
+
+def _improved(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:
+    """For each class the action of highest worth, averaged over its members as often as they are met."""
+    product = optimal.product
+    arrays = product.domain.arrays
+    shared = (product.next, product.reward, product.place, arrays.probability)
+    begin = np.zeros(len(product))
+    there = product.starts != END
+    np.add.at(begin, product.starts[there], arrays.start_probability[there])
+    often = met(product.next, product.place, arrays.probability, optimal.values.discount, action, begin, SWEEPS)
+    q = worth(*shared, optimal.values.discount, value) * often[:, None]
+    total = np.zeros((int(number.max(initial=0)) + 1, q.shape[1]))
+    np.add.at(total, number, q)
+    best = total.argmax(axis=1)
+    current = np.zeros(len(total), np.int64)
+    current[number] = action
+    gain = total[np.arange(len(total)), best] - total[np.arange(len(total)), current]
+    size = np.abs(total).max(axis=1, initial=0.0)
+    return np.where(gain > 1e-12 * size, best, current)[number]
+
+
+def _disagreement(optimal: Optimal, number: Numbers) -> tuple[float, float]:
+    """The share of classes whose members clash, and the largest certain spread of values, among states asked about."""
+    asked = optimal.asked
+    groups, counts = np.unique(number[asked], return_inverse=True, return_counts=True)[1:]
+    several = counts > 1
+    if not several.any():
+        return 0.0, 0.0
+    common = np.full(len(counts), -1, np.int64)
+    np.bitwise_and.at(common, groups, optimal.possibly[asked])
+    highest, lowest = np.full(len(counts), -np.inf), np.full(len(counts), np.inf)
+    np.maximum.at(highest, groups, optimal.values.lower[asked])
+    np.minimum.at(lowest, groups, optimal.values.upper[asked])
+    return float((common[several] == 0).mean()), float(max(0.0, (highest - lowest)[several].max()))

@@ -1,0 +1,170 @@
+"""The optimal actions of product states, as far as they can be proved: in, out, or not known.
+
+An action is out where its interval lies below another's. Among those left, ties are decided by exact values where no open
+state can be reached, and by bisimulation elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.value_iteration import Values, values
+from pdrm.analysis.values.exact import exact_values
+from pdrm.analysis.values.kernels import reached, unsure, worth
+from pdrm.analysis.values.ties import EXCLUDED, blocks
+from pdrm.product.finite.arrays import END
+from pdrm.product.finite.product import FiniteProduct
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Watch = Callable[[int, int], None]
+"""Called now and then with the states looked at, and how many may be at most."""
+MOST_EXACT = 60_000
+"""States whose values are computed as fractions at most."""
+MOST_TIED = 300_000
+"""States among which ties are looked for at most."""
+GROWTH = 1.5
+"""How much a product grows before ties are looked for again."""
+TO_THE_END = 60
+"""Steps that the optimal actions are followed from the start."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimal:
+    """What is known of the optimal actions of the states that were asked about."""
+
+    product: FiniteProduct
+    values: Values
+    asked: Numbers
+    """The states asked about, nearest first."""
+    depth: int | None
+    """All states within this many steps were asked about; None: all there are."""
+    surely: Numbers
+    """[x]: its actions that are certainly optimal, as bits."""
+    possibly: Numbers
+    """[x]: those that are not certainly worse."""
+    block: Numbers
+    """[x]: equal numbers, equal values."""
+    tied_region: Flags
+    """[x]: whether `block` says anything about it."""
+    exact: dict[int, Fraction]
+    """Exact values, where they are known."""
+
+    def decided(self) -> float:
+        """The share of the asked states whose optimal actions are all known."""
+        return float((self.surely[self.asked] == self.possibly[self.asked]).mean()) if len(self.asked) else 1.0
+
+
+def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
+    product: FiniteProduct,
+    discount: float,
+    depth: int | None = None,
+    most: int = 1_000_000,
+    rounds: int = 1_000,
+    watch: Watch | None = None,
+) -> Optimal:
+    """Find the optimal actions of all states within `depth` steps, looking further ahead only where they depend on it.
+
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
+    >>> found = optimal(product, 0.99)
+    >>> [bin(int(actions)) for actions in found.surely]
+    ['0b1', '0b10', '0b100', '0b1000', '0b10000']
+    """
+    product.explore(depth)
+    most = min(most, product.most_states)
+    asked = np.arange(len(product))
+    if depth is not None and product.open.size:
+        asked = np.flatnonzero(product.states.depth[: len(product)] <= depth)
+    settled, known = 0, None
+    for last in range(rounds, 0, -1):
+        found = values(product, discount, known=known)
+        known = found.known or known
+        further = _worth_a_look(product, found, asked)
+        if watch is not None:
+            watch(len(product), most)
+        done = last == 1 or not further.size or len(product) + further.size > most
+        if done or len(product) > GROWTH * settled:  # ties cost time: they are looked for now and then
+            answer = _decide(product, found, asked, depth)
+            settled = len(product)
+            if done or answer.decided() == 1.0:
+                break
+        product.look(further)
+    return _to_the_end(answer, int(GROWTH * len(product)) + 1)
+
+
+def _to_the_end(answer: Optimal, most: int) -> Optimal:
+    """Follow the optimal actions from the start beyond what was asked about, so that a policy that ends can be seen to."""
+    product, found = answer.product, answer.values
+    starts = product.starts[product.starts != END]
+    for _ in range(TO_THE_END):
+        further = _hopeful_open(product, found, starts)
+        if not further.size or len(product) + further.size > most:
+            break
+        product.look(further)
+        found = values(product, found.discount, known=found.known)
+    return answer if found is answer.values else _decide(product, found, answer.asked, answer.depth)
+
+
+def _worth_a_look(product: FiniteProduct, found: Values, asked: Numbers) -> Numbers:
+    """The open states to look beyond for the sake of states with several actions in play, the nearest of these first."""
+    several = asked[possible_actions(product, found)[asked].sum(axis=1) > 1]
+    depth = product.states.depth[several]
+    for reach in np.unique(depth).tolist():
+        further = _hopeful_open(product, found, several[depth <= reach])
+        if further.size:
+            return further
+    return np.zeros(0, np.int64)
+
+
+def _hopeful_open(product: FiniteProduct, found: Values, begin: Numbers) -> Numbers:
+    """The open states that the most hopeful actions lead to: only they can lower the upper bounds."""
+    looked = product.states.looked[: len(product)]
+    upper = _worth(product, found, found.upper)
+    hopeful = upper >= upper.max(axis=1, keepdims=True) - 2 * found.slack
+    return product.lookable(np.flatnonzero(reached(product.next, hopeful, looked, begin) & ~looked))
+
+
+def possible_actions(product: FiniteProduct, found: Values) -> Flags:
+    """[x, action]: whether no other action is certainly better. All actions of an open state are possible."""
+    lower = _worth(product, found, found.lower) - found.slack
+    upper = _worth(product, found, found.upper) + found.slack
+    possible: Flags = upper >= lower.max(axis=1, keepdims=True)
+    possible[~product.states.looked[: len(product)]] = True
+    return possible
+
+
+def _worth(product: FiniteProduct, found: Values, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """[x, action]: what an action is worth, by these values."""
+    return worth(product.next, product.reward, product.place, product.domain.arrays.probability, found.discount, value)
+
+
+def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:
+    looked = product.states.looked[: len(product)]
+    possible = possible_actions(product, found)
+    region = reached(product.next, possible, looked, asked)
+    bits = 1 << np.arange(possible.shape[1], dtype=np.int64)
+    possibly = (possible * bits).sum(axis=1)
+    surely = np.where(looked & (possible.sum(axis=1) == 1), possibly, 0)
+    sure = np.flatnonzero(region & ~unsure(product.next, possible, looked, region))
+    exact = exact_values(product, found.discount, sure, possible) if len(sure) <= MOST_EXACT else None
+    value = {} if exact is None else exact.value
+    block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)
+    if np.count_nonzero(region) <= MOST_TIED:
+        number = {v: i for i, v in enumerate(dict.fromkeys(value.values()))}
+        block, offer = blocks(product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()})
+        tied_region = region
+        highest = offer.max(axis=1)
+        lowest = np.where(offer == EXCLUDED, np.iinfo(np.int64).max, offer).min(axis=1)
+        tied = (highest >= 0) & (lowest == highest)  # every action in play offers the same
+        surely[tied] = possibly[tied]
+    for x, actions in ({} if exact is None else exact.optimal).items():
+        surely[x] = possibly[x] = actions
+    whole = bool(looked.all())
+    return Optimal(product, found, asked, None if whole else depth, surely, possibly, block, tied_region, value)

@@ -1,0 +1,176 @@
+"""What a k-policy sees within n steps, counted exactly though the stacks are far too many to list.
+
+The reachable stacks of a pushdown system form a regular language (Büchi); saturation (post*) builds an automaton that
+accepts it: from a control (environment state, machine state) it reads a stack, top first. With a weight on each edge, the
+least sum along a way is the fewest steps that lead there. A *middle* node stands for what lies below a pushed symbol; a
+*jump* puts the control that popped a symbol at the node below. The empty stack is one more symbol, which is never popped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.reach.stacks import label_without_rule
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.errors import BadSetting, ProductTooLarge
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.table import Integers, Table, tabulate
+
+MOST_EDGES = 20_000_000
+"""Edges of the automaton at most: about 4 GiB."""
+
+AT_A_TIME = 1_000_000
+"""Edges whose rows are listed together."""
+
+NEVER = 2**62
+"""The steps to what cannot be reached."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Ways(NamedTuple):
+    """Ways into the automaton, one for each view so far and node they lead to: its code, the node, the fewest steps."""
+
+    control: Numbers
+    code: Numbers
+    node: Numbers
+    weight: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """The automaton of all reachable stacks of a product.
+
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> views = reachable_views(domain("maze-20x20"), catalogue("treasure-maze"))
+    >>> [len(views.steps(k)) for k in (0, 1, 2)]
+    [417, 1663, 6558]
+    >>> views.within(1, 10), views.within(1, 300)
+    (93, 1663)
+    """
+
+    domain: FiniteDomain
+    table: Table
+    source: Integers
+    symbol: Integers
+    target: Integers
+    weight: Integers
+    """[edge], ordered by source."""
+    first: Numbers
+    """[node]: its first edge; they end where the next node's begin."""
+    distance: Numbers
+    """[node]: the fewest steps that lead to a stack read from there."""
+
+    def steps(self, k: int) -> Numbers:
+        """For each row of a k-policy (environment state, machine state, top k) in which the agent acts, the fewest steps
+        to it, in order: the rows of its table within n steps are the numbers up to n."""
+        if k < 0:
+            raise BadSetting(f"k is {k}, but must be a whole number from 0 on", fix="use k=1")
+        symbols = self.table.silent.shape[1]
+        if len(self.first) * symbols ** (k + 1) >= NEVER:
+            raise BadSetting(f"k = {k} is more than rows can be indexed by", fix="use a smaller k")
+        found, control = [np.zeros(0, np.int64)], 0
+        acting = self.domain.states * len(self.table.silent)
+        while control < acting:  # some controls at a time, to bound the memory
+            after = int(np.searchsorted(self.first, self.first[control] + AT_A_TIME, side="right")) - 1
+            after = min(max(after, control + 1), acting)
+            found.append(self._fewest(k, int(self.first[control]), int(self.first[after]), symbols))
+            control = after
+        return np.sort(np.concatenate(found))
+
+    def _fewest(self, k: int, begin: int, end: int, symbols: int) -> Numbers:
+        """The fewest steps to each row of the controls whose edges these are."""
+        edges = begin + np.flatnonzero(self._acts(slice(begin, end)))
+        columns = (column[edges].astype(np.int64) for column in (self.source, self.symbol, self.target, self.weight))
+        ways = Ways(*columns)
+        if k == 0:
+            ways = ways._replace(code=np.zeros_like(ways.code))
+        for _ in range(1, k):
+            ways = self._on(_least(ways), symbols)
+        total = ways.weight + self.distance[ways.node]
+        _, place = np.unique(ways.control * symbols ** max(1, k) + ways.code, return_inverse=True)
+        fewest = np.full(int(place.max(initial=-1)) + 1, NEVER, np.int64)
+        np.minimum.at(fewest, place, total)
+        return fewest
+
+    def within(self, k: int, steps: int) -> int:
+        """The rows of a k-policy's table that can be reached within so many steps."""
+        return int(np.searchsorted(self.steps(k), steps, side="right"))
+
+    def _acts(self, edges: slice) -> npt.NDArray[np.bool_]:
+        """Which of these edges read the top symbol where the agent acts: no silent move, no final or terminal state."""
+        state, machine_state = np.divmod(self.source[edges], len(self.table.silent))
+        going = (machine_state < self.table.first_final) & ~self.domain.arrays.terminal[state]
+        acts: npt.NDArray[np.bool_] = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
+        return acts
+
+    def _on(self, ways: Ways, symbols: int) -> Ways:
+        """Each way with one symbol more; a stack that has ended gets the digit 0, which no symbol has."""
+        count = np.maximum(1, self.first[ways.node + 1] - self.first[ways.node])
+        way = np.repeat(np.arange(len(count)), count)
+        edge = self.first[ways.node[way]] + np.arange(len(way)) - np.repeat(np.cumsum(count) - count, count)
+        ended = self.first[ways.node[way]] == self.first[ways.node[way] + 1]
+        edge = np.where(ended, 0, edge)
+        return Ways(
+            ways.control[way],
+            ways.code[way] * symbols + np.where(ended, 0, self.symbol[edge]),
+            np.where(ended, ways.node[way], self.target[edge]),
+            ways.weight[way] + np.where(ended, 0, self.weight[edge]),
+        )
+
+
+def reachable_views(domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES) -> Views:
+    """The automaton for a product. `ProductTooLarge` where it would have more than `most` edges."""
+    from pdrm.analysis.reach.kernels import saturate  # noqa: PLC0415 - Numba is loaded when it is needed
+
+    table = tabulate(machine, domain.labels)
+    controls = (domain.states + len(domain.arrays.start_state)) * len(table.silent)
+    middles = controls * _prefixes(table)
+    source, symbol, target, weight, made = saturate(domain.arrays, table, middles, most)
+    if made < 0:
+        raise label_without_rule(domain, machine)
+    if made > most:
+        fault = f"the views of stacks in `{domain.name}` take more than {most:,} edges"
+        raise ProductTooLarge(fault, fix="use a smaller domain")
+    order = np.argsort(source, kind="stable")
+    edges = source[order], symbol[order], target[order], weight[order]
+    nodes = controls + 2 + middles
+    first = np.searchsorted(edges[0], np.arange(nodes + 1, dtype=np.int32)).astype(np.int64)
+    return Views(domain, table, *edges, first, _distances(edges, controls, nodes))
+
+
+def _prefixes(table: Table) -> int:
+    """The proper beginnings, top first, of the strings that moves push: so many middle nodes a control may need."""
+    found = set()
+    for count, symbols in zip(table.pushes.tolist(), table.push.tolist(), strict=True):
+        found |= {tuple(reversed(symbols[place:count])) for place in range(count)}
+    return len(found)
+
+
+def _distances(edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int) -> Numbers:
+    """The least sum of weights from each node to the end, which comes after the node of the bottom. No edge leads back to a
+    control, so controls are left out."""
+    below = edges[0] >= controls
+    source, _, target, weight = (column[below] for column in edges)
+    distance = np.full(nodes, NEVER, np.int64)
+    distance[controls + 1] = 0
+    while True:
+        nearer = distance.copy()
+        np.minimum.at(nearer, source, weight + distance[target])
+        if np.array_equal(nearer, distance):
+            return distance
+        distance = nearer
+
+
+def _least(ways: Ways) -> Ways:
+    """One way for each control, code and node: the shortest."""
+    order = np.lexsort((ways.weight, ways.node, ways.code, ways.control))
+    sorted_ways = Ways(*(column[order] for column in ways))
+    same = [column[1:] == column[:-1] for column in sorted_ways[:3]]
+    new = np.concatenate([[True], ~(same[0] & same[1] & same[2])]) if len(order) else np.zeros(0, np.bool_)
+    return Ways(*(column[new] for column in sorted_ways))

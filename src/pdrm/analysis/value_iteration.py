@@ -1,0 +1,162 @@
+"""Value iteration on the finite product, with a guarantee: every value lies in the interval that is reported.
+
+Rounding is part of the guarantee: every update of a bound moves outwards by more than its arithmetic can be wrong. The
+problem is the discounted one without a step limit; the rule at the product's bound is part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.values.glimpse import glimpses
+from pdrm.analysis.values.kernels import components, glimpse_values, solve, tighten
+from pdrm.analysis.values.rationals import largest_reward
+from pdrm.errors import NoDiscount
+from pdrm.product.finite.arrays import END
+from pdrm.product.finite.product import FiniteProduct
+
+Floats = npt.NDArray[np.float64]
+MOST_SWEEPS = 100_000
+EPSILON = float(np.finfo(np.float64).eps)
+GLIMPSE_SWEEPS = 2_000
+
+
+class Known(NamedTuple):
+    """What is known of every product state by its top symbol alone, however high its stack."""
+
+    lower: Floats
+    """[environment state, machine state, top]"""
+    upper: Floats
+    """[environment state, machine state, top]"""
+    worst: float
+    """No policy whatever gets less than this, from any state."""
+    slack: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Lower and upper bounds of the optimal values, and how they were come by."""
+
+    discount: float
+    lower: Floats
+    """[x]: V*(x) is at least this."""
+    upper: Floats
+    """[x]: V*(x) is at most this."""
+    slack: float
+    """How far one update's arithmetic may be wrong; each was widened by it."""
+    sweeps: int
+    components: int
+    """Strongly connected components of the product: as many as it has states where no step leads back."""
+    known: Known | None
+    """What the bounds of open states rest on; None where no state is open."""
+
+    @property
+    def width(self) -> float:
+        """The widest interval."""
+        return float((self.upper - self.lower).max(initial=0.0))
+
+    def at_start(self, product: FiniteProduct) -> tuple[float, float]:
+        """The interval of the value from the start: over its outcomes, with what is paid before the first action."""
+        chance = product.domain.arrays.start_probability
+        ends = []
+        for bounds in (self.lower, self.upper):
+            after = np.where(product.starts == END, 0.0, bounds[product.starts] if len(bounds) else 0.0)
+            ends.append(float((chance * (product.start_paid + after)).sum()))
+        largest = float(np.abs(product.start_paid).max()) + max(map(abs, ends))
+        slack = self.slack + 4 * (len(chance) + 3) * EPSILON * largest
+        return ends[0] - slack, ends[1] + slack
+
+
+def values(product: FiniteProduct, discount: float, precision: float = 1e-9, known: Known | None = None) -> Values:
+    """Bounds of the optimal values of a product; `known` may be handed in where it was found before.
+
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
+    >>> product.explore()
+    >>> found = values(product, 0.99)
+    >>> found.lower.round(6).tolist(), found.width < 1e-9
+    ([-0.5, -0.666667, -0.75, -0.8, -0.833333], True)
+    """
+    check_discount(discount)
+    count = len(product)
+    order, first = components(product.next.reshape(count, int(np.prod(product.next.shape[1:]))))
+    looked = product.states.looked[:count]
+    shared = (order, first, product.next, product.reward, product.place, product.domain.arrays.probability, looked)
+    if looked.all():
+        known, slack = None, _slack(product, _range_of_all(product, discount))
+        value, error = np.zeros(count), np.zeros(count)
+        precise = max(precision, 8 * slack / (1 - discount))
+        sweeps = solve(*shared, discount, precise, slack, value, error, MOST_SWEEPS)
+        lower, upper = value - error, value + error
+    else:
+        known = known or known_by_top(product, discount)
+        slack = known.slack
+        at = (product.place, product.states.state[:count], product.stacks.symbol[product.states.node[:count]])
+        lower, upper = known.lower[at], known.upper[at]
+        precise = max(precision, 8 * slack / (1 - discount))
+        sweeps = tighten(*shared, discount, precise, slack, lower, upper, MOST_SWEEPS)
+    return Values(discount, lower, upper, slack, int(sweeps), len(first) - 1, known)
+
+
+def check_discount(discount: float) -> None:
+    """Refuse a discount with which values have no bounds."""
+    if not 0 <= discount < 1:
+        raise NoDiscount(f"the discount is {discount}", fix="at least 0 and below 1, as 0.99")
+
+
+def known_by_top(product: FiniteProduct, discount: float) -> Known:
+    """Bounds of the values of all product states, by environment state, machine state and top symbol.
+
+    Only the machine and the domain count, not how much of the product has been built.
+    """
+    seen, table, arrays = glimpses(product.table), product.table, product.domain.arrays
+    final = seen.state >= table.first_final
+    own = arrays.reward[arrays.probability > 0]
+    ends = bool(arrays.terminal[arrays.next[arrays.probability > 0]].any())
+    on = np.add.outer(own, np.unique(seen.paid[~final])).ravel()
+    off = np.add.outer(own, np.unique(seen.paid if ends else seen.paid[final])).ravel()
+    extent = _range(on, off, discount)
+    slack = _slack(product, extent)
+    tables = []
+    for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
+        found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
+        precision = 1e-9 * (1 + extent.highest - extent.lowest)
+        glimpse_values(seen, arrays, table.first_final, discount, slack, sign, found, GLIMPSE_SWEEPS, precision)
+        tables.append(found)
+    return Known(tables[0], tables[1], extent.lowest - slack, slack)
+
+
+class _Extent(NamedTuple):
+    """Bounds of all values, and the largest reward."""
+
+    lowest: float
+    highest: float
+    reward: float
+
+
+def _range(on: Floats, off: Floats, discount: float) -> _Extent:
+    """Of rewards that are paid again and again, and of those that come at most once, at the end."""
+    lowest = min(on.min(initial=np.inf) / (1 - discount), off.min(initial=np.inf))
+    highest = max(on.max(initial=-np.inf) / (1 - discount), off.max(initial=-np.inf))
+    largest = max(np.abs(on).max(initial=0.0), np.abs(off).max(initial=0.0))
+    return _Extent(float(lowest), float(highest), float(largest)) if lowest <= highest else _Extent(0.0, 0.0, 0.0)
+
+
+def _range_of_all(product: FiniteProduct, discount: float) -> _Extent:
+    """The same of a product without open states."""
+    used = product.domain.arrays.probability[product.place] > 0
+    last = used & (product.next == END)
+    return _range(product.reward[used & ~last], product.reward[last], discount)
+
+
+def _slack(product: FiniteProduct, extent: _Extent) -> float:
+    """More than the arithmetic of one update can be wrong, that of adding up its rewards included."""
+    size = (
+        extent.reward + largest_reward(product.domain, product.machine) + max(abs(extent.lowest), abs(extent.highest))
+    )
+    return 4 * (product.next.shape[2] + 3) * EPSILON * size

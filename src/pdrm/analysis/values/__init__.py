@@ -1,0 +1,1 @@
+"""Values of product states: sound intervals, and exact fractions."""

@@ -1,0 +1,65 @@
+"""The claims of the paper, one row each: the verdict, the numbers it rests on, and the figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from pdrm.experiments.claims.claim import DOES_NOT_HOLD, HOLDS, Judged, Part
+from pdrm.report.html import details, number, table
+from pdrm.report.page import Section
+
+CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
+
+
+def badge(verdict: str) -> str:
+    """A verdict, in its colour."""
+    return f'<span class="badge {CLASSES.get(verdict, "none")}">{escape(verdict)}</span>'
+
+
+def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Section:
+    """The table of claims; `anchors` says where the figure of each study is."""
+    rows = []
+    for one in judged:
+        link = anchors.get(one.claim.figure)
+        text = escape(one.claim.text)
+        shown = f'<a href="#{link}">{text}</a>' if link else text
+        rows.append([badge(one.verdict), f"<code>{escape(one.claim.id)}</code>", shown + _why(one)])
+    body = (
+        "<p>Each claim of the paper is a rule over the recorded runs, fixed before they were made. <em>Achieves</em>: in the median "
+        "over the seeds, every episode of the final test achieves the task. <em>Before</em>, <em>faster</em>: fewer training episodes until the "
+        "median return is 90 % of the way from the lowest return there is to the best final median of the paper's agents.</p>"
+    )
+    return Section("claims", "Claims", body + table(["verdict", "id", "claim"], rows))
+
+
+def _why(one: Judged) -> str:
+    if not one.parts:
+        return f'<div class="soft">{escape(one.why)}</div>' if one.why else ""
+    failed = [part for part in one.parts if not part.holds]
+    shown = "".join(f'<div class="soft">not so: {_part(part)}</div>' for part in failed)
+    rest = [part for part in one.parts if part.holds]
+    opened = "".join(f"<li>{_part(part)}</li>" for part in rest)
+    count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
+    return shown + (details(count, f"<ul>{opened}</ul>") if rest else "")
+
+
+def _part(part: Part) -> str:
+    return f"{escape(part.text)} ({_numbers(part.numbers)})"
+
+
+def _numbers(numbers: Mapping[str, Any]) -> str:
+    return escape(", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items()))
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - JSON
+    if isinstance(value, bool) or value is None:
+        return {None: "never", True: "yes", False: "no"}[value]
+    if isinstance(value, (int, float)):
+        return number(float(value))
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_value(inner) for inner in value[:8]) + (" …" if len(value) > 8 else "")
+    return str(value)

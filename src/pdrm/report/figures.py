@@ -1,0 +1,134 @@
+"""A study in the report: its curves, the numbers behind them, the settings, and how each was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdrm.drawing.plot_file import plot_bytes
+from pdrm.experiments.curves import Curves
+from pdrm.experiments.statistics import episodes_to, interquartile_mean_interval
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Panel, Study
+from pdrm.files.whole_file import write
+from pdrm.learning.tabular.run import RunSpec
+from pdrm.report.html import details, number, picture, table
+from pdrm.report.page import Section
+from pdrm.report.plots import overview_plot, panel_plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILES = ("pdf", "png")
+HEADS = (
+    "agent",
+    "k",
+    "return, median",
+    "25 % – 75 %",
+    "mapped, IQM",
+    "95 % interval",
+    "achieved",
+    "episodes",
+    "rows",
+    "seconds",
+)
+
+
+def anchor(study: Study) -> str:
+    """Where the study is on the page."""
+    return f"study-{study.name}"
+
+
+def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: Path) -> Section:
+    """A study's figures, also written as files to a folder."""
+    panels = [(panel, [curves for curves in lines if curves.panel.name == panel.name]) for panel in study.panels]
+    shown = [(panel, curves) for panel, curves in panels if curves]
+    parts = []
+    if len(shown) > 1 and study.figure:
+        paper = [[curves for curves in mine if not curves.line.ours] for _, mine in shown]
+        parts.append(
+            _plot(
+                overview_plot(paper), f"{study.name}-overview", folder, f"{study.figure}: the paper's agents, all maps"
+            )
+        )
+    parts += [_panel(panel, mine, store, folder) for panel, mine in shown]
+    seeds = f'<p class="soft">{escape(_seeds(study))} Solid lines are the paper\'s agents, dashed ones ours.</p>'
+    return Section(anchor(study), study.title or study.name, seeds + "".join(parts))
+
+
+def _seeds(study: Study) -> str:
+    return f"{len(study.seeds)} seeds, the same for every agent: {', '.join(map(str, study.seeds))}."
+
+
+def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> str:
+    figure = f" ({panel.figure})" if panel.figure else ""
+    plot = _plot(panel_plot(lines), panel.name, folder, f"{panel.title or panel.name}{figure}: median and quartiles")
+    rows = [_row(curves, lines, store) for curves in lines]
+    numbers = table(HEADS, rows, numbers=range(2, len(HEADS)))
+    made = details("settings, and how each run was made", _settings(lines, store))
+    return f"<h3>{escape(panel.title or panel.name)}{escape(figure)}</h3>{plot}{numbers}{made}"
+
+
+def _plot(figure: Figure, name: str, folder: Path, caption: str) -> str:
+    for kind in FILES:
+        write(folder / f"{name}.{kind}", plot_bytes(figure, kind))
+    return picture(plot_bytes(figure, "svg"), "svg", caption, escape(caption))
+
+
+def _row(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
+    low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
+    iqm, below, above = interquartile_mean_interval([curves.final_scores])
+    known = bool(np.isfinite(curves.lowest))
+    specs = _specs(curves)
+    results, timings = [store.result(spec) for spec in specs], [store.timing(spec) for spec in specs]
+    return [
+        escape(curves.line.name),
+        curves.line.k,
+        number(middle),
+        f"{number(low)} – {number(high)}",
+        number(iqm) if known else "–",
+        f"{number(below)} – {number(above)}" if known else "–",
+        f"{int((curves.final_success == 1).sum())} of {len(curves.seeds)}",
+        number(_episodes(curves, lines)),
+        number(float(np.median([result["rows"] for result in results]))),
+        f"{np.median([timing['seconds'] for timing in timings]):.1f}",
+    ]
+
+
+def _episodes(curves: Curves, lines: Sequence[Curves]) -> float | None:
+    """Training episodes until the median return is 90 % of the way to the panel's best."""
+    if not np.isfinite(curves.lowest):
+        return None
+    paper = [one for one in lines if not one.line.ours] or list(lines)
+    threshold = curves.lowest + 0.9 * (max(one.final_median for one in paper) - curves.lowest)
+    return episodes_to(curves.episode, curves.quartiles(curves.returns).median, threshold)
+
+
+def _specs(curves: Curves) -> list[RunSpec]:
+    return curves.panel.specs(curves.line, curves.seeds)
+
+
+def _settings(lines: Sequence[Curves], store: Store) -> str:
+    every = {curves.line.name: asdict(_specs(curves)[0].settings) for curves in lines}
+    names = list(dict.fromkeys(name for settings in every.values() for name in settings))
+    common = {name: every[lines[0].line.name].get(name) for name in names}
+    shared = {name: value for name, value in common.items() if all(s.get(name) == value for s in every.values())}
+    said = ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in shared.items() if value is not None)
+    rows = []
+    for curves in lines:
+        own = {n: v for n, v in every[curves.line.name].items() if n not in shared and v is not None}
+        ids = " ".join(f"<code>{spec.id}</code>" for spec in _specs(curves))
+        differs = escape(", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in own.items()))
+        rows.append([escape(curves.line.name), f"<code>{curves.line.agent}</code>", differs, ids])
+    versions = {store.timing(spec)["pdrm"] for curves in lines for spec in _specs(curves)}
+    made = f"pdrm {', '.join(sorted(versions))}; each run's folder is named after its id, the hash of its settings."
+    return f"<p>All: {escape(said)}. {escape(made)}</p>" + table(["agent", "learner", "differs in", "runs"], rows)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,357 @@
+"""Sizes of policies: the theorems' numbers, what they leave out, and what can be reached counted two ways."""
+
+import json
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pdrm.analysis.all_words import all_words
+from pdrm.analysis.palindrome import _counted, _stacked, blowup
+from pdrm.analysis.policy_size import stack_strings, strings_up_to, theorem_1, theorem_2, theorem_3, theorem_4
+from pdrm.analysis.reach.stacks import reached
+from pdrm.analysis.reach.views import reachable_views
+from pdrm.analysis.size_claims import DOMAINS, catalogue_record, size_claims
+from pdrm.analysis.sizes import number, sizes_record
+from pdrm.analysis.stack_growth import stack_growth
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
+from pdrm.machines.catalogue import catalogue, names
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.simulation import pushdown_to_counting
+from pdrm.machines.stack_number import counting_configuration
+from pdrm.machines.text.files import parse
+from pdrm.product.any_machine import pushdown_machine
+from proofs import sizes as proof
+from tests.strategies import machines
+
+# Each A on the stack is replaced by two symbols and these popped, all by silent moves: e does not exist.
+SWEEP = """
+name sweep
+events a b
+exclusive a b
+stack # A B C
+start u
+otherwise stay 0
+u -> u : a,   z / A z, 0
+u -> p : b,   z / z,   0
+p -> q : eps, A / B C, 0
+q -> q : eps, B / eps, 0
+q -> p : eps, C / eps, 0
+p -> u : eps, # / #,   0
+"""
+
+# Any string of at most two symbols after one label.
+ANYTHING = """
+name anything
+events a b c d e f
+exclusive a b c d e f
+stack # A
+start u
+otherwise stay 0
+u -> u : a, z / eps, 0
+u -> u : b, z / A,   0
+u -> u : c, z / # #, 0
+u -> u : d, z / A #, 0
+u -> u : e, z / A A, 0
+u -> u : f, z / # A, 0
+"""
+
+# A rule adds no more than the one symbol it pushes, since those that push look at none.
+SINGLE = """
+name single
+events a b c d
+exclusive a b c d
+stack # A
+start u
+otherwise stay 0
+u -> u : a, z / eps,   0
+u -> u : b, z / A,     0
+u -> u : c, eps / #,   0
+u -> u : d, eps / A,   0
+"""
+
+# Three silent pushes before the first label; one label brings a rule that adds nothing and a silent one that adds two.
+BEGINS = """
+name begins
+events a
+stack # A
+start s
+final end
+otherwise go grow 0
+s    -> s1   : eps, # / A #,   0
+s1   -> s2   : eps, A / A A,   0
+s2   -> u    : eps, A / A A,   0
+u    -> u    : {a}, # / #,     0
+grow -> u    : eps, A / A A A, 0
+grow -> end  : eps, # / #,     0
+"""
+
+
+@pytest.mark.parametrize("symbols", [1, 2, 3])
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_strings_are_those_one_can_list(symbols, length):
+    listed = [string for size in range(length + 1) for string in product(range(symbols), repeat=size)]
+    assert strings_up_to(symbols, length) == len(listed)
+
+
+def test_the_theorems_numbers():
+    maze = stack_growth(catalogue("treasure-maze"))
+    assert (theorem_1(maze, 9), stack_strings(maze, 9)) == ((5**10 - 1) // 4, (5**11 - 1) // 4)
+    assert [theorem_2(maze, k) for k in range(4)] == [1, 6, 31, 156]
+    assert theorem_3(maze, 9) == theorem_1(maze, 9)
+    assert theorem_4(20) == 2**20
+    with pytest.raises(BadSetting):
+        strings_up_to(0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(SWEEP, (4, 1, None, 1, 1)), (ANYTHING, (2, 1, 0, 1, 1)), (SINGLE, (2, 1, 0, 1, 1)), (BEGINS, (2, 2, 3, 4, 2))],
+)
+def test_growth_by_hand(text, expected):
+    growth = stack_growth(parse(text))
+    assert (growth.symbols, growth.added, growth.silent_pushes, growth.begun, growth.step) == expected
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_highest_stack_of_the_catalogue_is_reached_in_one_step(name):
+    machine = pushdown_machine(name)
+    growth = stack_growth(machine)
+    heights = [len(machine.step(machine.begin().after, label).after.stack) for label in machine.alphabet.labels()]
+    assert max(heights) == growth.longest(1)
+
+
+@given(machines())
+@settings(max_examples=60, deadline=None)
+def test_no_silent_moves_push_more_often_than_e(machine):
+    growth = stack_growth(machine)
+    starts = [Configuration(state, stack) for state in machine.states for stack in stacks_of(machine, 3)]
+    pushed = max(pushes(machine, here) for here in starts if reading_target(machine, here.state))
+    if growth.silent_pushes is not None:
+        assert pushed <= growth.silent_pushes
+
+
+def stacks_of(machine, height):
+    return [stack for size in range(height + 1) for stack in product(machine.stack, repeat=size)]
+
+
+def reading_target(machine, state):
+    targets = {rule.target for rule in machine.transitions if not rule.silent}
+    return state in targets | {machine.start, machine.otherwise.target}
+
+
+def pushes(machine, here):
+    """The silent moves from here that leave the stack higher than they found it."""
+    moves = machine._silent_moves(here)
+    return sum(len(move.after.stack) > len(move.before.stack) for move in moves)
+
+
+def test_where_e_does_not_exist_it_grows_with_the_stack():
+    machine = parse(SWEEP)
+    counts = [pushes(machine, Configuration("p", ("A",) * height + ("#",))) for height in range(5)]
+    assert counts == [0, 1, 2, 3, 4]
+    growth = stack_growth(machine)
+    assert theorem_1(growth, 5) is None
+    assert reached(all_words(machine), machine, 5).strings[-1] == 6 <= stack_strings(growth, 5)
+
+
+@pytest.mark.parametrize(("text", "strings"), [(ANYTHING, 7), (SINGLE, 5)])
+def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text, strings):
+    machine = parse(text)
+    growth = stack_growth(machine)
+    counted = reached(all_words(machine), machine, 1).strings[-1]
+    assert (counted, theorem_1(growth, 1), stack_strings(growth, 1)) == (strings, 3, 7)
+    record = sizes_record(all_words(machine), machine, steps=1)
+    assert record["holds"]
+    assert record["sizes"][0]["printed_holds"] is False
+
+
+def test_a_small_dose_of_the_proof():
+    assert proof.check(seed=12345) == proof.MACHINES * (proof.STEPS + 1) * (3 + len(proof.KS))
+
+
+def test_counts_of_the_catalogue_by_hand():
+    # every move in the maze pushes its direction, a bump into a wall too: 4ⁿ strings of n moves, until the treasure
+    maze = reached(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
+    assert maze.strings == tuple((4 ** (n + 1) - 1) // 3 for n in range(7))
+    # an A at every second step at best
+    letter = reached(domain("letter"), catalogue("letter"), steps=30)
+    assert letter.strings == tuple(n // 2 + 1 for n in range(31))
+    # what is left of four sequences of eight: 33 different ends, the empty one shared
+    deliver = reached(domain("deliver-8"), catalogue("deliver"))
+    assert deliver.closed
+    assert deliver.strings[-1] == len({stack[i:] for stack in deliver_sequences() for i in range(9)})
+    assert deliver.within(10**6) == deliver.steps
+
+
+def deliver_sequences():
+    machine = catalogue("deliver")
+    return [rule.push[:-1] for rule in machine.transitions if "seq" in str(rule.guard)]
+
+
+def test_a_walk_stops_before_it_is_too_long():
+    maze, machine = domain("maze-5x5"), catalogue("treasure-maze")
+    walk = reached(maze, machine, most=100)
+    assert (walk.steps, walk.closed, walk.rows[-1]) == (3, False, 85)
+    assert walk.within(3) == 3
+    assert walk.within(4) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "high"), [("maze-5x5", 6), ("letter", 4), ("deliver-4-8", 5), ("paint", 6), ("echo", 6)]
+)
+def test_views_agree_with_the_stacks_they_are_of(name, high):
+    where = domain(name)
+    machine = catalogue(where.machine)
+    views = reachable_views(where, machine)
+    deepest = reached(where, machine, steps=5)
+    for n in range(6):
+        place = deepest.within(n)
+        assert views.within(high, n) == deepest.rows[place]  # seeing that many symbols is seeing the whole stack
+        assert views.within(0, n) <= views.within(1, n) <= views.within(2, n) <= deepest.rows[place]
+
+
+def test_the_most_views_of_the_maze_do_not_depend_on_the_steps():
+    views = reachable_views(domain("maze-10x10"), catalogue("treasure-maze"))
+    assert views.within(1, 40) == views.within(1, 10**9) == len(views.steps(1))
+    assert views.within(1, 39) < views.within(1, 40)
+
+
+def test_what_no_automaton_can_hold_is_refused():
+    where, machine = domain("maze-10x10"), catalogue("treasure-maze")
+    with pytest.raises(ProductTooLarge):
+        reachable_views(where, machine, most=1000)
+    views = reachable_views(where, machine)
+    with pytest.raises(BadSetting):
+        views.steps(-1)
+    with pytest.raises(BadSetting):
+        views.steps(60)
+
+
+def test_a_label_without_a_rule():
+    one = from_arrays("one", [[0]], [[0]], [("B", "C")], step_limit=3, events=("A", "B", "C"))
+    machine = parse("name m\nevents A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
+    with pytest.raises(UndefinedMove):
+        reached(one, machine)
+    with pytest.raises(UndefinedMove):
+        reachable_views(one, machine)
+
+
+@pytest.mark.parametrize("name", ["maze-5x5", "deliver-8", "echo"])
+def test_counter_configurations_are_those_of_the_automaton(name):
+    """Walk with the two counters themselves for a few steps, and with the stack."""
+    where, machine = domain(name), catalogue(domain(name).machine)
+    steps = 0 if name == "deliver-8" else 3
+    automaton, arrays = pushdown_to_counting(machine), where.arrays
+    layer = set()
+    for s, label in zip(arrays.start_state.tolist(), arrays.start_label.tolist(), strict=True):
+        here = machine.begin().after
+        here = here if label < 0 else machine.step(here, where.labels[label]).after
+        layer.add((s, counting_configuration(machine, here)))
+    found = set(layer)
+    for _ in range(steps):
+        layer = {
+            (int(arrays.next[s, a, o]), automaton.step(here, where.labels[arrays.label[s, a, o]]).after)
+            for s, here in layer
+            if here.state not in automaton.final
+            for a in range(arrays.next.shape[1])
+            for o in range(arrays.next.shape[2])
+            if arrays.probability[s, a, o] > 0
+        }
+        found |= layer
+    walk = reached(where, machine, steps)
+    assert len({here.counters for _, here in found}) == walk.counters[-1]
+    assert len({state for state in found if state[1].state not in automaton.final}) == walk.rows[-1]
+
+
+def test_the_automaton_of_the_letters_counts_to_151():
+    record = sizes_record(domain("letter"), catalogue("letter"), counting=catalogue("letter-cra"), ks=())
+    automaton, counts, layer = catalogue("letter-cra"), {0}, {automaton_start()}
+    for _ in range(150):  # an A at every second step
+        layer = {automaton.step(here, frozenset("A")).after for here in layer}
+        counts |= {here.counters[0] for here in layer}
+    size = record["sizes"][2]
+    assert (record["counting"], size["what"]) == ("letter-cra", "counter configurations")
+    assert size["reachable"] == len(counts) == 151
+
+
+def automaton_start():
+    return catalogue("letter-cra").begin().after
+
+
+def test_marked_palindromes_need_exponentially_many_configurations():
+    rows = blowup(longest=10, simulated=6)
+    for row in rows:
+        assert row.configurations >= row.least == 2**row.n
+        assert row.counters_within == 2**row.n
+        assert row.counters >= 2**row.n / 2
+        assert row.one_policy_rows <= 5
+    assert any(row.counters < row.least for row in rows)  # the automaton's state holds a letter
+    assert [row.most_moves for row in rows[7:]] == [None] * 4
+
+
+def test_the_two_counters_stand_for_the_stacks():
+    machine = catalogue("marked-palindrome")
+    for n, stacked, (counted, _) in zip(range(6), _stacked(machine), _counted(machine), strict=False):
+        assert counted == {counting_configuration(machine, configuration) for configuration in stacked}, n
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
+    record = catalogue_record(name, most=100_000)
+    assert record["holds"]
+    assert all(size["printed_holds"] for size in record["sizes"])
+    assert json.loads(json.dumps(record)) == record
+    strings, rows = record["sizes"][:2]
+    assert strings["reachable"] <= rows["reachable"] * 2
+    assert [row["steps"] for row in record["growth"]][-1] == record["steps"]
+
+
+def test_the_claims():
+    facts = size_claims([catalogue_record("letter"), catalogue_record("maze-5x5", most=10_000)], blowup(6, 6))
+    assert [(fact["id"], fact["holds"]) for fact in facts] == [(f"size-{x}", True) for x in ("full", "k", "cra")]
+    full, top, cra = (fact["numbers"] for fact in facts)
+    assert 3.9 < full["maze-5x5"]["grows_last_step"] <= 4.0
+    assert full["letter"]["strings"] == 151
+    assert top["letter"]["1-policy"] == {"rows": 104, "bound": 252}
+    assert cra["configurations"][6] == 106
+    assert json.dumps(facts)
+
+
+def test_a_claim_that_does_not_hold_is_said_not_to():
+    record = catalogue_record("letter", steps=10)
+    record["sizes"][1]["holds"] = False
+    record["sizes"][3]["holds"] = False
+    row = blowup(2, 2)[2]
+    wrong = type(row)(row.n, row.words, row.least, 3, 3, 3, 1, 5)
+    assert [fact["holds"] for fact in size_claims([record], [wrong])] == [False, False, False]
+
+
+@given(st.integers(1, 10**40))
+def test_numbers_for_json(value):
+    record = number(value)
+    assert number(0) == {"exact": 0, "log10": 0.0}
+    assert record["exact"] == (value if value < 2**53 else None)
+    assert abs(10 ** record["log10"] - value) <= 1e-3 * value
+
+
+def test_what_runs_met_goes_to_its_size():
+    seen = [
+        {"agent": "q", "k": "full", "rows": 70, "strings": 7, "counters": None},
+        {"agent": "q", "k": "full", "rows": 90, "strings": 5, "counters": None},
+        {"agent": "q", "k": "1", "rows": 30, "strings": None, "counters": None},
+        {"agent": "cra-q", "k": "full", "rows": 80, "strings": None, "counters": 6},
+    ]
+    record = sizes_record(domain("letter"), catalogue("letter"), steps=20, ks=(1, 2), seen=seen)
+    met = {size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]] for size in record["sizes"]}
+    assert met == {
+        "stack strings": [("q", 2, 7)],
+        "full policy": [("q", 2, 90)],
+        "1-policy": [("q", 1, 30)],
+        "2-policy": [],
+        "counter configurations": [("cra-q", 1, 6)],
+        "CRA policy": [("cra-q", 1, 80)],
+    }

@@ -1,0 +1,162 @@
+"""Which k is enough: what is known of the catalogue's domains, and random products against all k-policies."""
+
+from pathlib import Path
+
+import pytest
+
+from pdrm.analysis.check_k import check_k
+from pdrm.analysis.optimal import optimal
+from pdrm.analysis.sufficient_k import QUESTIONS, answers
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting
+from pdrm.machines.catalogue import catalogue
+from pdrm.product.finite.arrays import Bound
+from pdrm.product.finite.product import FiniteProduct
+
+
+def report(name, ks, **options):
+    where = domain(name)
+    return check_k(where, catalogue(where.machine), ks, **options)
+
+
+def verdicts(found):
+    return {k: tuple(answer.verdict for answer in asked.values()) for k, asked in found.answers.items()}
+
+
+def test_paint_needs_five():
+    found = report("paint", range(6))
+    assert verdicts(found) == {**dict.fromkeys(range(5), ("no", "no", "no")), 5: ("yes", "yes", "yes")}
+    assert found.optimal.depth is None
+    losses = [found.gaps[k].gap[1] for k in range(6)]
+    assert losses == sorted(losses, reverse=True)
+    # With no stain seen apart, asking for five units always costs 5/6 against the mean of n/(n+1).
+    assert losses[0] == pytest.approx(5 / 6 - 0.71)
+
+
+def test_echo_needs_one_everywhere_and_has_same_values_at_none():
+    found = report("echo", range(5), depth=9)
+    assert verdicts(found)[0] == ("no", "no", "no")
+    assert all(verdicts(found)[k] == ("no", "yes", "yes") for k in (1, 2, 3, 4))
+    first, second = found.witness(1, "same_values")
+    assert first.seen == second.seen
+    assert first.value != second.value
+
+
+def test_the_maze_of_the_paper():
+    """Section 4 of the specification: from the start k = 0 is enough, everywhere none of 0..4 is."""
+    found = report("maze-5x5", range(5))
+    assert all(verdicts(found)[k] == ("no", "no", "yes") for k in range(5))
+    assert all(found.answers[k]["start"].depth is None for k in range(5))
+    assert found.gaps[0].gap[1] < 1e-6
+    for k in (1, 2):
+        straight, bumped = found.witness(k, "everywhere")
+        assert (straight.stack, straight.actions) == (("d", "d", "d", "#"), ("r",))
+        assert (bumped.stack, bumped.actions) == (("d", "d", "l", "d", "#"), ("d",))
+        assert straight.where == bumped.where == "row 3, column 1"
+        assert straight.state == bumped.state == "search"
+    for k in (3, 4):
+        first, second = found.witness(k, "everywhere")
+        assert first.seen == second.seen
+        assert not set(first.actions) & set(second.actions)
+
+
+def test_deliver_world():
+    found = report("deliver-8", range(6))
+    assert [found.smallest(question) for question in QUESTIONS] == [5, 5, 1]
+    shorter = report("deliver-4-8", range(4))
+    assert [shorter.smallest(question) for question in QUESTIONS] == [3, 3, 2]
+
+
+def test_letter_needs_no_stack_at_all():
+    found = report("letter", range(2), depth=12)
+    assert verdicts(found) == {0: ("no", "yes", "yes"), 1: ("no", "yes", "yes")}
+    assert found.answers[0]["everywhere"].depth == 12
+
+
+def test_each_answer_implies_the_next():
+    strength = {"yes": 2, "undecided": 1, "no": 0}
+    for name, depth in (("maze-10x10", 3), ("multi-10x10", 2), ("letter", 8)):
+        for asked in report(name, range(3), depth=depth, most=60_000).answers.values():
+            ranks = [strength[answer.verdict] for answer in asked.values()]
+            assert not (ranks[0] == 2 and ranks[1] == 0)
+            assert not (ranks[1] == 2 and ranks[2] == 0)
+
+
+def test_a_cap_changes_the_problem_and_is_part_of_the_answer():
+    capped = report("letter", range(2), bound=Bound(4, "fail"))
+    assert capped.optimal.depth is None
+    record = capped.record()
+    assert (record["height"], record["rule"], record["depth"]) == (4, "fail", None)
+    assert record["k"]["1"]["start"] == "yes"
+
+
+def test_a_witness_leads_where_it_says():
+    found = report("deliver-4-8", range(2))
+    product = found.optimal.product
+    for k, asked in found.answers.items():
+        for answer in asked.values():
+            seen = {(int(product.place[x]), product.machine_state(x), product.stack(x)[:k]) for x in answer.witness}
+            assert len(seen) <= 1
+
+
+def test_bad_depth():
+    with pytest.raises(BadSetting):
+        report("letter", [0], depth=-1)
+
+
+def test_undecided_is_said_where_memory_ends():
+    where = domain("maze-10x10")
+    found = optimal(FiniteProduct(where, catalogue(where.machine)), 0.99, depth=3, most=200)
+    assert found.decided() < 1
+    assert "undecided" in {answer.verdict for answer in answers(found, 1).values()}
+
+
+def test_the_search_from_the_start_goes_back(monkeypatch):
+    """A first choice that fails later is taken back: a clash between classes, not within one."""
+    from pdrm.analysis.from_start import policy_from_start
+
+    where = domain("deliver-8")
+    found = optimal(FiniteProduct(where, catalogue(where.machine)), 0.99)
+    choice = policy_from_start(found, found.surely, 1)
+    product = found.product
+    seen, todo = set(), [int(x) for x in product.starts]
+    action = {}
+    for x, a in choice.action.items():
+        action[int(product.place[x]), int(product.states.state[x]), product.stack(x)[:1]] = a
+    while todo:
+        x = todo.pop()
+        if x in seen or x < 0:
+            continue
+        seen.add(x)
+        a = action[int(product.place[x]), int(product.states.state[x]), product.stack(x)[:1]]
+        assert found.surely[x] >> a & 1
+        todo += product.next[x, a].tolist()
+    assert len(seen) > 100
+    monkeypatch.setattr("pdrm.analysis.from_start.MOST_STEPS", 5)
+    assert policy_from_start(found, found.surely, 1) is None
+
+
+def test_ties_are_decided_beyond_what_is_known():
+    """In LetterEnv all four ways off the cell A and back are best, though no value there is known exactly."""
+    where = domain("letter")
+    product = FiniteProduct(where, catalogue(where.machine))
+    found = optimal(product, 0.99, depth=10)
+    tied = [x for x in found.asked.tolist() if found.surely[x] == 0b1111 and x not in found.exact]
+    assert tied
+    assert all(found.values.upper[x] - found.values.lower[x] > 1e-12 for x in tied)
+    assert found.decided() == 1.0
+
+
+@pytest.mark.parametrize("name", ["paint", "echo", "deliver-8", "deliver-4-8"])
+def test_the_page_says_what_comes_out(name):
+    page = (Path(__file__).parents[2] / "docs" / "sufficient-k.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}`"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    found = report(name, range(6))
+    assert cells[2] == (
+        f"all {len(found.optimal.asked):,}"
+        if found.optimal.depth is None
+        else f"{len(found.optimal.asked):,} within {found.optimal.depth} steps"
+    )
+    smallest = [found.smallest(question) for question in QUESTIONS]
+    assert cells[3:] == ["none" if k is None else str(k) for k in smallest]

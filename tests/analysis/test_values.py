@@ -1,0 +1,115 @@
+"""Values: hand-made ones, intervals against exact fractions, open products against deeper ones."""
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+from pdrm.analysis.value_iteration import values
+from pdrm.analysis.values.exact import exact_values
+from pdrm.analysis.values.rationals import chances, simplest
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.errors import NoDiscount, PdrmError, UnboundedStep
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.finite.arrays import Bound
+from pdrm.product.finite.product import FiniteProduct
+from proofs.random_domains import random_domain
+from proofs.random_machines import random_machine
+
+
+def built(name, bound=None, depth=None):
+    where = domain(name)
+    product = FiniteProduct(where, catalogue(where.machine), bound)
+    product.explore(depth)
+    return product
+
+
+def test_paint_by_hand():
+    product = built("paint")
+    found = values(product, 0.99)
+    for n in range(1, 6):  # asking for all n at once is dearer by i/(i+1) only
+        assert found.lower[n - 1] <= -n / (n + 1) <= found.upper[n - 1]
+    assert found.width < 1e-10
+    low, high = found.at_start(product)
+    assert low <= -sum(n / (n + 1) for n in range(1, 6)) / 5 <= high
+
+
+def test_echo_by_hand():
+    product = built("echo", depth=12)
+    found = values(product, 0.9)
+    speaking = [x for x in range(len(product)) if product.machine_state(x) == "speak"]
+    for x in speaking:  # naming the letters one by one pays 1 with the last
+        assert found.lower[x] <= 0.9 ** (len(product.stack(x)) - 2) <= found.upper[x]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_intervals_hold_the_exact_values(seed):
+    random = Random(seed)
+    machine = random_machine(random)
+    where = random_domain(random, machine)
+    discount = random.choice([0.0, 0.5, 0.9, 0.99])
+    bound = Bound(random.randint(1, 3), random.choice(["block", "fail"]))
+    try:
+        product = FiniteProduct(where, machine, bound)
+        product.explore()
+    except PdrmError:
+        return
+    found = values(product, discount)
+    exact = exact_values(
+        product, discount, np.arange(len(product)), np.ones((len(product), product.next.shape[1]), bool)
+    )
+    for x, value in exact.value.items():
+        assert Fraction(found.lower[x]) <= value <= Fraction(found.upper[x])
+    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_open_intervals_hold_whatever_lies_beyond(seed):
+    random = Random(seed)
+    machine = random_machine(random)
+    where = random_domain(random, machine)
+    discount = random.choice([0.0, 0.5, 0.9])
+    try:
+        near, far = FiniteProduct(where, machine), FiniteProduct(where, machine)
+        near.explore(2)
+        far.explore(6, most=20_000)
+        first, second = values(near, discount), values(far, discount)
+    except PdrmError:
+        return
+    assert near.stacks.capacity > 0
+    number = {(int(far.place[x]), far.machine_state(x), far.stack(x)): x for x in range(len(far))}
+    for x in range(len(near)):
+        y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
+        assert first.lower[x] <= second.upper[y]
+        assert second.lower[y] <= first.upper[x]
+
+
+def test_a_step_without_bound_is_refused_where_it_matters():
+    text = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> u : a, z / A z, 0\n"
+    text += "u -> w : b, z / z, 0\nw -> w : eps, A / eps, 1\nw -> f : eps, # / #, 1\n"
+    machine = parse(text, "m.pdrm")
+    where = from_arrays("one", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=5)
+    product = FiniteProduct(where, machine)
+    product.explore(3)
+    with pytest.raises(UnboundedStep, match="--height 12 --rule block"):
+        values(product, 0.9)
+    capped = FiniteProduct(where, machine, Bound(3, "block"))
+    capped.explore()
+    assert values(capped, 0.9).width < 1e-6
+
+
+def test_numbers_that_floats_stand_for():
+    assert simplest(0.99) == Fraction(99, 100)
+    assert simplest(1e5) == 100_000
+    assert simplest(-5 / 6) == Fraction(-5, 6)
+    assert simplest(0.1 + 0.2) == Fraction(0.1 + 0.2)  # no small fraction rounds to it
+    assert sum(chances(1 / 3, 1 / 3, 1 / 3)) == 1
+
+
+@pytest.mark.parametrize("discount", [1.0, 1.5, -0.1, float("nan")])
+def test_no_values_without_a_discount(discount):
+    with pytest.raises(NoDiscount):
+        values(built("paint"), discount)

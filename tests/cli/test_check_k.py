@@ -1,0 +1,87 @@
+"""`pdrm check-k`: for people, for programs, with one's own files, and with wrong ones."""
+
+import json
+
+import pytest
+
+MACHINE = """name fetch
+events key door
+stack # K
+start u
+final out
+otherwise stay -0.1
+u -> u : key & !door, z / K z, 0
+u -> u : door & !key, K / eps, 1
+u -> out : door & !key, # / #, 5
+"""
+
+
+def test_for_people(pdrm):
+    outcome = pdrm("check-k", "paint", "--k", "3..5")
+    assert outcome.code == 0
+    assert "all 5 states" in outcome.out
+    assert "from the start: k = 5 is enough" in outcome.out
+    assert "why not from the start at k = 4" in outcome.out
+    assert "after `stains_5`" in outcome.out
+
+
+def test_for_programs(pdrm):
+    record = json.loads(pdrm("check-k", "echo", "--depth", 6, "--k", "0,1", "--json").out)
+    assert record["k"]["1"] == {"same_values": "no", "everywhere": "yes", "start": "yes"}
+    assert record["k"]["0"]["start"] == "no"
+    assert record["smallest"] == {"same_values": None, "everywhere": 1, "start": 1}
+    assert record["depths"]["1"] == {"everywhere": 6, "start": 6}
+    assert [one["actions"] for one in record["witnesses"]["0"]["start"]] == [["say_a"], ["say_b"]]
+
+
+def test_from_the_start_only(pdrm):
+    outcome = pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0")
+    assert "from the start: k = 0 is enough" in outcome.out
+    assert "everywhere" not in outcome.out
+
+
+def test_ones_own_map_and_machine(pdrm, tmp_path):
+    import pdrm as package
+    from pdrm.domains.array_domain import from_arrays
+
+    (tmp_path / "fetch.pdrm").write_text(MACHINE)
+    room = from_arrays(
+        "room", [[0, 1], [0, 1]], [[1, 2], [1, 2]], [(), ("key",), ("door",)], step_limit=20, actions=("key", "door")
+    )
+    package.save_domain(room, tmp_path / "room.npz")
+    arguments = ("check-k", "--domain", tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm", "--discount", 0.9)
+    record = json.loads(pdrm(*arguments, "--depth", 5, "--json").out)
+    assert record["domain"] == "room"
+    assert record["k"]["1"]["start"] == "yes"
+
+
+def test_pictures_and_certificates(pdrm, tmp_path):
+    picture, proof = tmp_path / "witness.png", tmp_path / "proof.json"
+    outcome = pdrm("check-k", "deliver-4-8", "--k", "0..3", "--draw", picture, "--certificate", proof)
+    assert outcome.code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(proof.read_text())["question"] == "same_values"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("mazes-5x5",), "no domain `mazes-5x5`"),
+        ((), "name one domain"),
+        (("paint", "--k", "few"), "names no whole numbers"),
+        (("paint", "--discount", 1), "the discount is 1"),
+        (("paint", "--from", "here"), "--from here"),
+        (("paint", "--rule", "fail"), "needs a bound"),
+        (("paint", "--memory", -1), "above 0"),
+        (("maze-10x10", "--depth", 60), "would not fit"),
+        (("paint", "--k", "5", "--draw", "w.png"), "no witness to draw"),
+        (("deliver-8", "--k", "0", "--draw", "w.gif"), "no format to plot in"),
+    ],
+)
+def test_wrong_turns(pdrm, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    outcome = pdrm("check-k", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "fix:" in outcome.err
+    assert not list(tmp_path.iterdir())

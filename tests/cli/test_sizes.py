@@ -1,0 +1,172 @@
+"""`pdrm sizes`: bounds, what is reachable and what training met, for people and for programs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pdrm as library
+from pdrm.cli.sizes import print_sizes
+from pdrm.drawing.sizes import curves, draw_sizes
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def sizes_of(outcome):
+    record = json.loads(outcome.out)
+    return record, {size["what"]: size for size in record["sizes"]}
+
+
+def test_the_table(pdrm):
+    outcome = pdrm("sizes", "letter", "--steps", 20)
+    assert outcome.code == 0
+    assert "|S| = 42, |U| = 2, |Γ| = 2, m = 1, e = 0" in outcome.out
+    assert "letter-cra" in outcome.out
+    assert outcome.err.splitlines()[-1] == "next: pdrm train letter --k 1"
+    full = next(line for line in outcome.out.splitlines() if line.strip().startswith("full policy"))
+    assert full.split()[-4:] == ["176,160,684", "352,321,452", "540", "-"]
+
+
+def test_for_programs(pdrm):
+    record, sizes = sizes_of(pdrm("sizes", "maze-5x5", "--k", "1,3", "--json"))
+    assert (record["steps"], record["symbols"], record["silent_pushes"]) == (15, 5, 0)
+    assert list(sizes) == [
+        "stack strings",
+        "full policy",
+        "1-policy",
+        "3-policy",
+        "counter configurations",
+        "CRA policy",
+    ]
+    assert sizes["1-policy"]["reachable"] == 59
+    assert sizes["1-policy"]["bound"]["exact"] == 8 * 2 * 6
+    assert sizes["full policy"]["within"] == 9
+    assert record["holds"] is True
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Short runs of three agents, and one of another task."""
+    import sys
+
+    from pdrm.cli.main import main
+
+    folder = tmp_path_factory.mktemp("runs")
+    for arguments in (
+        ("letter", "--agent", "q", "--k", "full", "--seeds", 2),
+        ("letter", "--agent", "q", "--k", 1),
+        ("letter", "--agent", "cra-q"),
+        ("maze-5x5",),
+    ):
+        command = ["pdrm", "train", *map(str, arguments), "--episodes", "30", "-o", str(folder), "--json"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", command)
+            with pytest.raises(SystemExit):
+                main()
+    return folder
+
+
+def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
+    outcome = pdrm("sizes", "letter", "--runs", runs, "--json")
+    _, sizes = sizes_of(outcome)
+    met = {what: [(one["agent"], one["runs"]) for one in size["seen"]] for what, size in sizes.items()}
+    assert met == {
+        "stack strings": [("q", 2)],
+        "full policy": [("q", 2)],
+        "0-policy": [],
+        "1-policy": [("q", 1)],
+        "2-policy": [],
+        "counter configurations": [("cra-q", 1)],
+        "CRA policy": [("cra-q", 1)],
+    }
+    for size in sizes.values():
+        assert all(0 < one["most"] <= size["reachable"] for one in size["seen"])
+    shown = pdrm("sizes", "letter", "--runs", runs)
+    assert "q-full: " in shown.out
+    assert "(2 runs)" in shown.out
+    assert shown.err.splitlines()[-1] == "next: pdrm check-k letter"
+
+
+def test_runs_with_another_machine_are_not_counted(pdrm, runs, tmp_path):
+    file = tmp_path / "mine.pdrm"
+    file.write_text(library.to_text(library.catalogue("letter-pushdown")))
+    _, sizes = sizes_of(pdrm("sizes", "letter", "--machine", file, "--runs", runs, "--json"))
+    assert not any(size["seen"] for size in sizes.values())
+
+
+def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
+    record, sizes = sizes_of(pdrm("sizes", "marked-palindrome", "--steps", 8, "--json"))
+    assert record["domain"] == "all words"
+    assert sizes["1-policy"]["reachable"] == 5
+    assert [row["counters_within"] for row in record["blowup"]][10] == 1024
+    print_sizes(record)
+    shown = capsys.readouterr().out
+    assert "Theorem 4" in shown
+    assert "163,838" in shown
+    assert json.loads(pdrm("sizes", "dyck", "--steps", 5, "--json").out)["blowup"] is None
+
+
+def test_an_automaton_with_a_counter(pdrm):
+    record, sizes = sizes_of(pdrm("sizes", "letter", "--machine", "letter-cra", "--steps", 20, "--json"))
+    assert record["counting"] == "letter-cra"
+    assert sizes["counter configurations"]["reachable"] == sizes["stack strings"]["reachable"] == 11
+
+
+def test_ones_own_domain(pdrm, tmp_path):
+    file = tmp_path / "line.npz"
+    line = library.from_arrays("line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6)
+    library.save_domain(line, file)
+    _, sizes = sizes_of(pdrm("sizes", file, "--machine", "anbn", "--json"))
+    assert 0 < sizes["1-policy"]["reachable"] <= sizes["full policy"]["reachable"]
+    outcome = pdrm("sizes", file)
+    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_the_drawing(pdrm, tmp_path, ending):
+    file = tmp_path / f"growth{ending}"
+    assert pdrm("sizes", "letter", "--steps", 12, "-o", file).code == 0
+    begins = {".png": PNG, ".svg": b"<?xml", ".pdf": b"%PDF"}[ending]
+    assert file.read_bytes().startswith(begins)
+
+
+def test_the_drawing_is_of_the_numbers(pdrm, tmp_path):
+    record = json.loads(pdrm("sizes", "maze-5x5", "--json").out)
+    drawn = curves(record)
+    assert list(drawn) == ["full policy: bound", "full policy", "0-policy", "1-policy", "2-policy"]
+    assert drawn["full policy"][2] == (3, pytest.approx(1.9294, abs=1e-3))  # 85 rows
+    assert [steps for steps, _ in drawn["full policy"]] == list(range(1, 10))
+    assert all(bound >= rows for (_, bound), (_, rows) in zip(*list(drawn.values())[:2], strict=False))
+    draw_sizes({**record, "steps": 0, "growth": record["growth"][:1]}, tmp_path / "nothing.png")
+    assert (tmp_path / "nothing.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("lettr",), "E0701"),
+        (("letter", "--k", "one"), "E0801"),
+        (("letter", "--k", ""), "E0801"),
+        (("letter", "--k", "1,90"), "E0801"),
+        (("letter", "--steps", "-1"), "E0801"),
+        (("letter", "--machine", "nothing.pdrm"), "E0501"),
+        (("letter", "--runs", "nowhere"), "E0805"),
+        (("letter", "-o", "growth.gif", "--steps", "3"), "E0503"),
+        (("marked-palindrome", "--machine", "letter"), "E0801"),
+        (("nothing.pdrm",), "E0501"),
+    ],
+)
+def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = pdrm("sizes", *arguments)
+    assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
+    assert "fix:" in outcome.err
+    assert not list(Path().iterdir())
+
+
+def test_more_counters_than_one(pdrm, tmp_path):
+    file = tmp_path / "two.pdrm"
+    library.save(library.pushdown_to_counting(library.catalogue("anbn")), file)
+    outcome = pdrm("sizes", file)
+    assert outcome.code == 2
+    assert "2 counters" in outcome.err

@@ -1,0 +1,124 @@
+"""The finite product against the readable machine, state by state and step by step."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.text.files import parse
+from pdrm.product.finite.arrays import END, Bound
+from pdrm.product.finite.product import FiniteProduct
+from pdrm.product.finite.words import actions_to, word_to
+from proofs.random_domains import random_domain
+from proofs.random_machines import random_machine
+
+
+def placed(where, machine, bound, s, here, before=None):  # noqa: PLR0917
+    """A product state by the readable machine, with the rule at the bound; None: the episode is over."""
+    if here.state in machine.final or where.arrays.terminal[s]:
+        return None
+    if before is not None and bound.height is not None and len(here.stack) > bound.height and bound.rule != "open":
+        return before if bound.rule == "block" else None
+    return (int(s), here.state, here.stack)
+
+
+def started(where, machine, bound):
+    """The product states that episodes start in."""
+    for s, label in zip(where.arrays.start_state, where.arrays.start_label, strict=True):
+        here = machine.begin().after
+        if label >= 0 and here.state not in machine.final:
+            here = machine.step(here, where.labels[label]).after
+        yield placed(where, machine, bound, s, here)
+
+
+def readable(where, machine, depth, bound):
+    """All product states within some steps, and every step, by the readable machine."""
+    arrays, starts = where.arrays, list(started(where, machine, bound))
+    steps, layer = {}, [x for x in starts if x]
+    seen = set(layer)
+    for _ in range(depth):
+        inside = [x for x in layer if bound.height is None or bound.rule != "open" or len(x[2]) <= bound.height]
+        layer = []
+        for x in inside:
+            steps[x] = {}
+            for a, o in np.argwhere(arrays.probability[x[0]] > 0):
+                step = machine.step(Configuration(*x[1:]), where.labels[arrays.label[x[0], a, o]])
+                y = placed(where, machine, bound, arrays.next[x[0], a, o], step.after, x)
+                steps[x][a, o] = y, step.reward + arrays.reward[x[0], a, o]
+                if y is not None and y not in seen:
+                    seen.add(y)
+                    layer.append(y)
+    return starts, seen, steps
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_product_is_the_readable_one(seed):
+    random = Random(seed)
+    machine = random_machine(random)
+    where = random_domain(random, machine)
+    bound = random.choice([Bound(), Bound(2), Bound(3, "block"), Bound(2, "fail")])
+    depth = random.randint(0, 4)
+    try:
+        starts, seen, steps = readable(where, machine, depth, bound)
+    except PdrmError:
+        with pytest.raises(PdrmError):
+            FiniteProduct(where, machine, bound).explore(depth)
+        return
+    product = FiniteProduct(where, machine, bound)
+    product.explore(depth)
+    named = [(int(product.place[x]), product.machine_state(x), product.stack(x)) for x in range(len(product))]
+    assert set(named) == seen
+    assert len(named) == len(seen)
+    assert [None if x == END else named[x] for x in product.starts] == starts
+    for x, name in enumerate(named):
+        assert bool(product.states.looked[x]) == (name in steps)
+        for (a, o), (y, paid) in steps.get(name, {}).items():
+            after = product.next[x, a, o]
+            assert (None if after == END else named[after]) == y
+            assert product.reward[x, a, o] == paid
+
+
+def test_shortest_words_lead_where_they_say():
+    maze = domain("maze-5x5")
+    machine = catalogue(maze.machine)
+    product = FiniteProduct(maze, machine)
+    product.explore(depth=5)
+    for x in range(0, len(product), 37):
+        way = actions_to(product, x)
+        assert len(way) == product.states.depth[x]
+        s, here = int(maze.arrays.start_state[0]), machine.begin().after
+        for action in way:
+            a = maze.actions.index(action)
+            here = machine.step(here, maze.labels[maze.arrays.label[s, a, 0]]).after
+            s = int(maze.arrays.next[s, a, 0])
+        assert (s, here.state, here.stack) == (product.place[x], product.machine_state(x), product.stack(x))
+    assert word_to(product, 0) == ""
+
+
+def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
+    maze = domain("maze-10x10")
+    product = FiniteProduct(maze, catalogue(maze.machine))
+    with pytest.raises(ProductTooLarge, match=r"would not fit.*growing 4\.00 times a step.*10\^15 states"):
+        product.explore(depth=150)
+    assert len(product) < 100_000
+    small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
+    with pytest.raises(ProductTooLarge, match="lower --depth or --height"):
+        small.explore(depth=12)
+
+
+def test_a_missing_move_names_the_word():
+    machine = parse("name m\nevents a b\nstack # A\nstart u\notherwise error\nu -> u : {a}, z / A z, 0\n", "m.pdrm")
+    line = from_arrays("line", [[1], [1]], [[0], [1]], [("a",), ("b",)], step_limit=5)
+    with pytest.raises(UndefinedMove, match="has no move at the end of `a b`"):
+        FiniteProduct(line, machine).explore(depth=5)
+
+
+@pytest.mark.parametrize(("height", "rule"), [(3, "nonsense"), (-1, "open"), (None, "fail")])
+def test_bad_bounds(height, rule):
+    with pytest.raises(BadSetting):
+        Bound(height, rule)

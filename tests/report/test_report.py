@@ -1,0 +1,138 @@
+"""The report of a small reproduction: what is on the page, that it needs nothing from outside, and how a browser shows it."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from pdrm.experiments.claims.evidence import Evidence
+from pdrm.experiments.claims.register import CLAIMS, judged
+from pdrm.experiments.paper.figures import figures
+from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.report.build import write_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """LetterEnv and PaintWorld with two seeds, and a few of the mazes' agents."""
+    place = tmp_path_factory.mktemp("report")
+    outcome = run_study(figures(["letter", "paint"], seeds=2), place)
+    assert not outcome.failures
+    claims = judged(Evidence(store_in(place), place, 2))
+    write_report(outcome.lines, claims, store_in(place), place, theory=False)
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return (folder / "index.html").read_text()
+
+
+class Balance(HTMLParser):
+    """Whether what is opened is closed, and what the page would fetch or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.tags, self.sources = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href", "data")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def test_every_claim_is_on_the_page_with_its_verdict(page):
+    for claim in CLAIMS:
+        assert f"<code>{claim.id}</code>" in page
+    row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
+    assert "holds" in row
+    assert "no run of WaterWorld is recorded" in page
+
+
+def test_figures_have_their_numbers(page):
+    for agent in ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", "0-pdRM (ours)"):
+        assert f"<td>{agent}</td>" in page
+    # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
+    assert re.search(r'<td>pdRM</td><td>5</td><td class="n">−0\.71</td>', page)
+    assert "learning rate 0.01" in page
+    assert page.count("data:image/svg+xml;base64,") >= 4
+
+
+def test_the_page_is_whole_and_needs_nothing(page):
+    seen = Balance()
+    seen.feed(page)
+    assert not seen.open
+    assert not seen.wrong
+    assert "script" not in seen.tags
+    outside = [source for source in seen.sources if not source.startswith(("data:", "#"))]
+    assert set(outside) == {"curves.csv", "summary.csv", "claims.json"}
+    anchors = {source[1:] for source in seen.sources if source.startswith("#")}
+    assert anchors <= set(re.findall(r'id="([^"]+)"', page))
+
+
+def test_files_beside_it(folder):
+    assert (folder / "figures/letter.pdf").read_bytes().startswith(b"%PDF")
+    assert (folder / "figures/paint.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "curves.csv").read_text().startswith("study,panel,line")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser here")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_in_a_browser(page, width, tmp_path):
+    """No error, no request, no sideways scrolling, at the width of a desk and of a phone."""
+    probe = (
+        "<script>window.onload = () => { const d = document.documentElement; document.title = "
+        "[d.scrollWidth <= d.clientWidth, [...document.images].every(i => i.naturalWidth > 0), "
+        "performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length].join(); };"
+        "window.onerror = m => { document.title = 'error ' + m; };</script>"
+    )
+    file = tmp_path / "probe.html"
+    file.write_text(page.replace("</body>", f"{probe}</body>"))
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--window-size={max(width, 500)},900",
+        "--dump-dom",
+    ]
+    if width < 500:  # a window is at least 500 wide: a phone is a frame of its own
+        frame = tmp_path / "phone.html"
+        frame.write_text(
+            f'<body><iframe id="f" width="{width}" height="800" srcdoc=""></iframe><script>'
+            "const f = document.getElementById('f'); f.onload = () => setTimeout(() => { const d = f.contentDocument; const e = "
+            "d.documentElement; document.title = [e.scrollWidth <= e.clientWidth, [...d.images].every(i => i.naturalWidth > 0), 0]"
+            f".join(); }}, 500); f.srcdoc = {_quoted(page)};</script></body>"
+        )
+        file = frame
+    done = subprocess.run(
+        [*command, "--virtual-time-budget=5000", file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title, done.stderr[-500:]
+    assert title.group(1) == "true,true,0"
+
+
+def _quoted(text):
+    import json
+
+    return json.dumps(text).replace("</", "<\\/")
