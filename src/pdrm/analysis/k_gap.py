@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.values.kernels import evaluate, met, worth
+from pdrm.analysis.values.policy.kernels import evaluate, met, worth
 from pdrm.analysis.views import classes
 from pdrm.product.finite.arrays import END
 from pdrm.product.finite.product import FiniteProduct

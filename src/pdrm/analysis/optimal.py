@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from pdrm.analysis.value_iteration import Values, values
 from pdrm.analysis.values.exact import exact_values
-from pdrm.analysis.values.kernels import reached, unsure, worth
+from pdrm.analysis.values.graph.kernels import reached, unsure
+from pdrm.analysis.values.policy.kernels import worth
 from pdrm.analysis.values.ties import EXCLUDED, blocks
 from pdrm.product.finite.arrays import END
 from pdrm.product.finite.product import FiniteProduct

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.values.glimpse import glimpses
-from pdrm.analysis.values.kernels import components, glimpse_values, solve, tighten
+from pdrm.analysis.values.graph.kernels import components
+from pdrm.analysis.values.kernels import glimpse_values, solve, tighten
 from pdrm.analysis.values.rationals import largest_reward
 from pdrm.errors import NoDiscount
 from pdrm.product.finite.arrays import END

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.analysis.values.kernels import components
+from pdrm.analysis.values.graph.kernels import components
 from pdrm.analysis.values.rationals import chances, largest_reward, simplest
 from pdrm.product.finite.arrays import END
 from pdrm.product.finite.product import FiniteProduct

@@ -1,0 +1,1 @@
+"""The product as a graph: components, and what can be reached."""

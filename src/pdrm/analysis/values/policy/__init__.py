@@ -1,0 +1,1 @@
+"""What actions and policies are worth."""
