@@ -20,13 +20,14 @@ LAYERS = (
     ("learning", "analysis"),
     ("product", "grammars", "drawing"),
     ("machines", "domains"),
+    ("files",),
     ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 
 HOMES = {
     "numba": lambda path: path.name == "kernels.py",
-    "jax": lambda path: path.name == "jax_env.py" or "learning/deep" in path.as_posix(),
+    "jax": lambda path: "product/jax_env" in path.as_posix() or "learning/deep" in path.as_posix(),
     "optax": lambda path: "learning/deep" in path.as_posix(),
     "torch": lambda path: "learning/deep" in path.as_posix(),
     "stable_baselines3": lambda path: "learning/deep" in path.as_posix(),

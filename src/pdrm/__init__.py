@@ -10,11 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pdrm.domains import domain, from_arrays, from_gymnasium, grid_domain, parse_map, read_map
+    from pdrm.analysis.check_k import check_k
+    from pdrm.domains import (
+        domain,
+        from_arrays,
+        from_gymnasium,
+        grid_domain,
+        load_domain,
+        parse_map,
+        read_map,
+        save_domain,
+    )
     from pdrm.drawing import draw, draw_run
     from pdrm.errors import PdrmError
+    from pdrm.experiments.backends import Workers
+    from pdrm.experiments.files import load_study
+    from pdrm.experiments.reproduce import run_study
+    from pdrm.experiments.study import Line, Panel, Study
     from pdrm.learning.tabular.learnt import policy_of
-    from pdrm.learning.tabular.policy import load_policy
+    from pdrm.learning.tabular.policies import load_policy
     from pdrm.learning.tabular.settings import QLearning
     from pdrm.learning.tabular.training import Training
     from pdrm.machines.catalogue import catalogue
@@ -71,11 +85,22 @@ _HOMES = {
     "read_map": "pdrm.domains",
     "from_arrays": "pdrm.domains",
     "from_gymnasium": "pdrm.domains",
+    "load_domain": "pdrm.domains",
+    "save_domain": "pdrm.domains",
     # How it learns (Sections 6 and 7)
     "QLearning": "pdrm.learning.tabular.settings",
     "Training": "pdrm.learning.tabular.training",
     "policy_of": "pdrm.learning.tabular.learnt",
-    "load_policy": "pdrm.learning.tabular.policy",
+    "load_policy": "pdrm.learning.tabular.policies",
+    # What can be proved (Section 4)
+    "check_k": "pdrm.analysis.check_k",
+    # Studies of one's own, and the paper's
+    "Study": "pdrm.experiments.study",
+    "Panel": "pdrm.experiments.study",
+    "Line": "pdrm.experiments.study",
+    "load_study": "pdrm.experiments.files",
+    "run_study": "pdrm.experiments.reproduce",
+    "Workers": "pdrm.experiments.backends",
     # Looking at machines
     "draw": "pdrm.drawing",
     "draw_run": "pdrm.drawing",
@@ -112,10 +137,19 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "read_map",
     "from_arrays",
     "from_gymnasium",
+    "load_domain",
+    "save_domain",
     "QLearning",
     "Training",
     "policy_of",
     "load_policy",
+    "check_k",
+    "Study",
+    "Panel",
+    "Line",
+    "load_study",
+    "run_study",
+    "Workers",
     "draw",
     "draw_run",
     "PdrmError",

@@ -8,7 +8,7 @@ import pytest
 
 from pdrm.analysis.value_iteration import values
 from pdrm.analysis.values.exact import exact_values
-from pdrm.analysis.values.rationals import chances, simplest
+from pdrm.analysis.values.rationals import chances, largest_reward, simplest
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
 from pdrm.errors import NoDiscount, PdrmError, UnboundedStep
@@ -63,7 +63,7 @@ def test_intervals_hold_the_exact_values(seed):
     )
     for x, value in exact.value.items():
         assert Fraction(found.lower[x]) <= value <= Fraction(found.upper[x])
-    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0))
+    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), largest_reward(where, machine))
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -105,7 +105,8 @@ def test_numbers_that_floats_stand_for():
     assert simplest(0.99) == Fraction(99, 100)
     assert simplest(1e5) == 100_000
     assert simplest(-5 / 6) == Fraction(-5, 6)
-    assert simplest(0.1 + 0.2) == Fraction(0.1 + 0.2)  # no small fraction rounds to it
+    assert simplest(0.1 + 0.2) == Fraction(3, 10)  # a sum of decimals, rounded
+    assert simplest(2.0**0.5) == Fraction(2.0**0.5)  # no small fraction is near
     assert sum(chances(1 / 3, 1 / 3, 1 / 3)) == 1
 
 

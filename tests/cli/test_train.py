@@ -1,8 +1,11 @@
 """Training from the command line."""
 
 import json
+from pathlib import Path
 
 import pytest
+
+MAPS = Path(__file__).parent / "maps"
 
 
 @pytest.fixture
@@ -43,6 +46,11 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--learning-rate", "7"), "E0801"),
         (("train", "letter", "--epsilon", "nan"), "E0801"),
         (("train", "letter", "--seeds", "0"), "E0801"),
+        (("train", "letter", "--seconds-per-episode", "0"), "E0801"),
+        (("train", "nowhere.txt", "--machine", "letter"), "E0501"),
+        (("train", str(MAPS / "no-machine.txt")), "E0801"),
+        (("train", str(MAPS / "no-machine.txt"), "--machine", "letter"), "E0202"),
+        (("train", str(MAPS / "ragged.txt"), "--machine", "letter"), "E0704"),
         (("train", "letter", "--counterfactuals", "most"), "E0801"),
         (("train", "letter", "--machine", "letter-counting.pdrm"), "E0501"),
         (("train", "letter", "-o", "/proc/nowhere"), "E0502"),
@@ -68,7 +76,13 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
     assert json.loads(pdrm("evaluate", record["folder"], "--episodes", 3, "--json").out)["episodes"] == 3
     again = json.loads(pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json").out)
     assert again == [record]
-    assert pdrm("replay", record["folder"]).code == 2
+    shown = pdrm("replay", record["folder"])
+    assert shown.code == 0
+    assert ("option " in shown.out, "counters" in shown.out, "stack" in shown.out) == (
+        agent == "hrm",
+        agent.startswith("cra-"),
+        agent == "hrm",
+    )
 
 
 def test_domains_are_listed(pdrm):
@@ -92,3 +106,67 @@ def test_evaluate_keeps_the_limit_of_the_run(pdrm, tmp_path):
 
 def test_a_machine_of_the_catalogue_can_be_named(pdrm, tmp_path):
     assert pdrm("train", "maze-5x5", "--machine", "figure-1", "--episodes", 20, "-o", tmp_path).code == 0
+
+
+ROOMS = "name     rooms/2\nstep_limit 40\nplace k key\nplace d door\n#####\n#@.k#\n#.#.#\n#d..#\n#####\n"
+TASK = "events key door\nstack # K\nstart u\nfinal v\notherwise stay 0\nu -> u : key, # / K #, 1\nu -> v : door, K / eps, 9\n"
+
+
+@pytest.mark.parametrize("agent", ["q", "cprm", "hrm", "cra-q"])
+def test_ones_own_domain(agent, pdrm, tmp_path, monkeypatch):
+    """A map file and a machine file; afterwards the run's folder is enough."""
+    monkeypatch.chdir(tmp_path)
+    Path("rooms.txt").write_text(ROOMS)
+    Path("task.pdrm").write_text(TASK)
+    command = ("train", "rooms.txt", "--machine", "task.pdrm", "--agent", agent, "--episodes", 400, "--json")
+    (record,) = json.loads(pdrm(*command).out)
+    assert record["final_return"] == 10.0
+    assert record["folder"].startswith(f"runs/rooms-2-{agent}-")
+    Path("rooms.txt").unlink()
+    Path("task.pdrm").unlink()
+    found = json.loads(pdrm("evaluate", record["folder"], "--json").out)
+    assert (found["domain"], found["mean_return"]) == ("rooms/2", 10.0)
+    screens = pdrm("replay", record["folder"]).out.split("\n\n")
+    assert "#@.k#" in screens[0]
+    assert "#@..#" in screens[-1]
+
+
+def test_ids_of_ones_own_domain_are_hashes_of_what_is_in_it(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("task.pdrm").write_text(TASK)
+    folders = []
+    for name, text in (("a.txt", ROOMS), ("b.txt", "// a comment\n" + ROOMS), ("c.txt", ROOMS.replace("40", "41"))):
+        Path(name).write_text(text)
+        (record,) = json.loads(pdrm("train", name, "--machine", "task.pdrm", "--episodes", 5, "--json").out)
+        folders.append(record["folder"])
+    assert folders[0] == folders[1] != folders[2]
+    spec = json.loads((Path(folders[0]) / "spec.json").read_text())
+    assert len(spec["domain_sha256"]) == 64
+    (Path(folders[0]) / "domain.npz").write_bytes((Path(folders[2]) / "domain.npz").read_bytes())
+    for command in ("evaluate", "replay"):
+        outcome = pdrm(command, folders[0])
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0805]")
+
+
+def test_ids_of_the_catalogue_stay(pdrm, tmp_path):
+    """As they were when these runs were first made."""
+    (record,) = json.loads(pdrm("train", "letter", "--agent", "cra-q", "--episodes", 20, "-o", tmp_path, "--json").out)
+    assert record["folder"].endswith("seed0-204216f73403")
+    (timed,) = json.loads(
+        pdrm(
+            "train",
+            "letter",
+            "--agent",
+            "cra-q",
+            "--episodes",
+            20,
+            "--seconds-per-episode",
+            9,
+            "-o",
+            tmp_path,
+            "--json",
+        ).out
+    )
+    assert timed["folder"] != record["folder"]
+    assert timed["final_return"] == record["final_return"]
+    assert pdrm("evaluate", timed["folder"]).code == 0

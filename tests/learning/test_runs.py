@@ -13,7 +13,7 @@ import pytest
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
 from pdrm.learning.tabular.agents import settings_for
-from pdrm.learning.tabular.policy import check_same_machine, load_policy
+from pdrm.learning.tabular.policies import check_same_machine, load_policy
 from pdrm.learning.tabular.run import RunSpec, execute, is_done
 from pdrm.learning.tabular.settings import QLearning
 from pdrm.machines.catalogue import text_of
@@ -150,10 +150,18 @@ def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "agent", "k"), [("deliver-8", "hrm", "1"), ("letter", "cra-cql", "full"), ("letter", "q", "full")]
+    ("name", "agent", "k", "given"),
+    [
+        ("deliver-8", "hrm", "1", {}),
+        ("letter", "cra-cql", "full", {}),
+        ("letter", "q", "full", {}),
+        ("maze-10x10", "cprm", "full", {"counterfactuals": "co-observed", "updates_per_step": 7}),
+        ("maze-5x5", "cra-cql", "full", {"operations_per_episode": 2_000}),
+        ("maze-10x10", "cprm", "2", {}),
+    ],
 )
-def test_every_agent_resumes_to_the_same_bytes(name, agent, k, tmp_path):
-    settings = settings_for(name, agent, {"episodes": 60, "test_every": 20, "test_episodes": 2})
+def test_every_agent_resumes_to_the_same_bytes(name, agent, k, given, tmp_path):
+    settings = settings_for(name, agent, {"episodes": 60, "test_every": 20, "test_episodes": 2, **given})
     spec = RunSpec(name, agent, k, settings, seed=1)
     whole = execute(spec, tmp_path / "whole")
 

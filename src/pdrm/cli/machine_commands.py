@@ -126,10 +126,10 @@ def fmt(
 
     Example: pdrm fmt task.pdrm
     """
+    from pdrm.files.whole_file import write
     from pdrm.machines.text.files import parse
     from pdrm.machines.text.layout import lay_out
     from pdrm.machines.text.source import decode, read_bytes
-    from pdrm.machines.text.whole_file import write
 
     before = decode(read_bytes(file), str(file))
     machine = parse(before, str(file))

@@ -11,10 +11,15 @@ import typer
 from pdrm import __version__
 from pdrm.cli import machine_commands
 from pdrm.cli.bench import bench
+from pdrm.cli.check_k import check_k
+from pdrm.cli.claims import claims
 from pdrm.cli.explain import explain
 from pdrm.cli.output import print_error
 from pdrm.cli.replay import replay
+from pdrm.cli.report import report
 from pdrm.cli.reproduce import reproduce
+from pdrm.cli.run import run
+from pdrm.cli.sizes import sizes
 from pdrm.cli.train import domains, evaluate, train
 from pdrm.errors import PdrmError
 
@@ -41,8 +46,13 @@ for command in (
     evaluate,
     replay,
     domains,
+    check_k,
+    sizes,
     bench,
+    run,
     reproduce,
+    report,
+    claims,
 ):
     # A word may begin with `-`, the empty label: it is not an option.
     app.command(context_settings={"ignore_unknown_options": command is machine_commands.step})(command)

@@ -1,4 +1,4 @@
-"""`pdrm replay`: an episode of a trained policy in the terminal, the stack beside the grid, one key on, one key back."""
+"""`pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.errors import BadRunFolder, BadSetting
+from pdrm.errors import BadSetting
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.evaluation import Moment, Trained
@@ -25,7 +25,7 @@ def replay(
     seed: Annotated[int, typer.Option(help="Of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
-    """Watch a trained policy, the stack beside the grid.
+    """Watch a trained policy, the stack (or the counters) beside the grid.
 
     Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
     """
@@ -33,9 +33,6 @@ def replay(
 
     from pdrm.learning.tabular.evaluation import Trained
 
-    if not (run / "policy.npz").exists():
-        fault = f"{run} holds no policy to replay (agents hrm, cra-q and cra-cql leave tables)"
-        raise BadRunFolder(fault, fix="train one: pdrm train letter")
     if seed < 0:
         raise BadSetting("--seed takes a whole number from 0 on", fix="--seed 0")
     trained = Trained.load(run)
@@ -54,25 +51,31 @@ def screen(trained: Trained, moments: list[Moment], number: int) -> str:
     from pdrm.machines.transition import number_text
 
     moment = moments[number]
-    stack = moment.configuration.stack
-    more = [f"… {len(stack) - TALLEST} more"] if len(stack) > TALLEST else []
     action = "" if moment.action is None else trained.domain.actions[moment.action]
     label = "none" if moment.label is None else label_text(moment.label)
     gained = sum(one.reward for one in moments[: number + 1])
     left = as_text(trained.domain, moment.state).split("\n")
     right = [
         f"step {number} of {len(moments) - 1}   {action}",
+        *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
         f"label  {label}",
         f"state  {moment.configuration.state}",
         f"reward {number_text(moment.reward)}   total {gained:g}",
-        "stack",
-        *(f"  | {symbol} |" for symbol in stack[:TALLEST]),
-        *more,
+        *(_counters if trained.counts else _stack)(moment.configuration.stack),
     ]
     width = max(len(line) for line in left) + 4
     height = max(len(left), len(right))
     padded = zip(left + [""] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
     return "\n".join(f"{one:<{width}}{other}".rstrip() for one, other in padded)
+
+
+def _stack(symbols: tuple[str, ...]) -> list[str]:
+    more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
+    return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
+
+
+def _counters(values: tuple[str, ...]) -> list[str]:
+    return ["counters", *(f"  {number}: {value}" for number, value in enumerate(values, start=1))]
 
 
 def _show(screens: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def train(
-    domain: Annotated[str, typer.Argument(help="A domain: see `pdrm domains`.")],
+    domain: Annotated[
+        str, typer.Argument(help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.")
+    ],
     agent: Annotated[
         str, typer.Option(help="q, cprm (counterfactual), hrm (options), cra-q or cra-cql (counting automata).")
     ] = "q",
@@ -42,6 +45,10 @@ def train(
     operations_per_episode: Annotated[
         int | None, typer.Option(help="Counter operations after which an episode is cut off (for cra-q, cra-cql).")
     ] = None,
+    seconds_per_episode: Annotated[
+        float | None,
+        typer.Option(help="Wall-clock seconds after which an episode is cut off; results then depend on the computer."),
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
@@ -49,6 +56,8 @@ def train(
     """Train agents; stop with Ctrl-C, go on with the same command.
 
     Settings that are not given are the paper's for that domain. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
+
+    Your own domain and task: pdrm train my_map.txt --machine my.pdrm
     """
     given: dict[str, Any] = {
         "episodes": episodes,
@@ -64,15 +73,17 @@ def train(
         "updates_per_step": updates_per_step,
         "updates_per_episode": updates_per_episode,
         "operations_per_episode": operations_per_episode,
+        "seconds_per_episode": seconds_per_episode,
     }
     if seeds < 1 or workers < 1:
         raise BadSetting("--seeds and --workers take a whole number from 1 on", fix="--seeds 5")
     chosen = {name: value for name, value in given.items() if value is not None}
     seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
-    specs = [_spec(domain, agent, seen, machine, chosen, seed) for seed in range(seeds)]
+    specs = _specs(domain, agent, seen, machine, chosen, seeds)
     from pdrm.cli.training_display import run_all
 
-    folders = [output / f"{domain}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
+    called = re.sub(r"[^\w.-]+", "-", specs[0].domain)
+    folders = [output / f"{called}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
     try:
         results = run_all(specs, folders, workers, quiet=as_json)
     except KeyboardInterrupt:
@@ -84,18 +95,21 @@ def train(
         next_command(f"pdrm evaluate {folders[0]}")
 
 
-def _spec(domain: str, agent: str, k: str, machine: str | None, given: dict[str, Any], seed: int) -> RunSpec:
-    from pdrm.domains.catalogue import domain as domain_of
+def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str, Any], seeds: int) -> list[RunSpec]:
+    from pdrm.domains.catalogue import names
+    from pdrm.domains.files import find_domain
     from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
 
-    domain_of(domain)
+    where, listed = find_domain(domain), domain in names()
     if k != "full" and not k.isdecimal():
         raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
     text = None if machine is None else machine_text(machine)
-    spec = RunSpec(domain, agent, k, settings_for(domain, agent, given), seed, text)
-    spec.training()  # so that what is wrong is said before anything is made
-    return spec
+    settings = settings_for(domain if listed else "", agent, given)
+    own = None if listed else where
+    specs = [RunSpec(where.name, agent, k, settings, seed, text, own) for seed in range(seeds)]
+    specs[0].training()  # so that what is wrong is said before anything is made
+    return specs
 
 
 def _summary(result: Result, folder: Path) -> dict[str, Any]:
@@ -133,8 +147,7 @@ def evaluate(
     )
     for end, count in record["ends"].items():
         typer.echo(f"  ended in {end}: {count}")
-    if (run / "policy.npz").exists():
-        next_command(f"pdrm replay {run}")
+    next_command(f"pdrm replay {run}")
 
 
 def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:

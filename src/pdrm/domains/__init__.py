@@ -6,6 +6,7 @@ Importing this package registers the domains with Gymnasium. Nothing here knows 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain, names, settings
 from pdrm.domains.environment import FiniteEnv
+from pdrm.domains.files import find_domain, load_domain, save_domain
 from pdrm.domains.grid_map import GridMap, parse_map, read_map
 from pdrm.domains.gridworld import grid_domain
 from pdrm.domains.labelled_mdp import NO_LABEL, DomainArrays, FiniteDomain, pick
@@ -23,14 +24,17 @@ __all__ = [
     "Outcome",
     "Start",
     "domain",
+    "find_domain",
     "from_arrays",
     "from_gymnasium",
     "from_outcomes",
     "grid_domain",
+    "load_domain",
     "names",
     "parse_map",
     "pick",
     "read_map",
+    "save_domain",
     "settings",
 ]
 

@@ -25,7 +25,7 @@ from pdrm.product.view import FullStack, TopK
 AnySettings = QLearning | Hierarchical
 AnyTraining = Training | HierarchicalTraining
 COUNTED = {"letter": "letter-cra"}
-"""Domains with a counting automaton of their own; for others the stack is simulated (Section 5)."""
+"""Machines (and the domains of that name) with a counting automaton; for others the stack is simulated (Section 5)."""
 
 OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
@@ -39,6 +39,11 @@ class Agent:
     counterfactuals: str = "none"
     counts: bool = False
     options: bool = False
+
+    @property
+    def settings(self) -> type[QLearning] | type[Hierarchical]:
+        """The kind of settings it has."""
+        return Hierarchical if self.options else QLearning
 
 
 AGENTS = {
@@ -58,9 +63,10 @@ def agent_of(name: str) -> Agent:
 
 
 def settings_for(domain: str, name: str, given: dict[str, Any]) -> AnySettings:
-    """The paper's settings for a domain, overridden by those given; ones the agent does not have are refused."""
+    """The paper's settings for a domain of the catalogue, overridden by those given; ones the agent does not have are
+    refused. For one's own domain, give no name (`""`): the settings are then those of the mazes."""
     agent = agent_of(name)
-    kind = Hierarchical if agent.options else QLearning
+    kind = agent.settings
     known = [field.name for field in fields(kind)]
     for setting in given:
         if setting not in known:
@@ -78,8 +84,11 @@ def settings_for(domain: str, name: str, given: dict[str, Any]) -> AnySettings:
 def machine_for(domain: FiniteDomain, name: str, text: str | None) -> PushdownRewardMachine | CountingRewardAutomaton:
     """The machine an agent learns with: the given one, or the catalogue's for the domain, translated where need be."""
     counts = agent_of(name).counts
-    own = COUNTED.get(domain.name, domain.machine) if counts else domain.machine
-    machine = parse(text if text is not None else text_of(str(own)), "machine.pdrm")
+    if text is None:
+        if domain.machine is None:
+            raise BadSetting(f"domain `{domain.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
+        text = text_of(COUNTED.get(domain.machine, domain.machine) if counts else domain.machine)
+    machine = parse(text, "machine.pdrm")
     return _counting(machine) if counts else _pushdown(machine)
 
 

@@ -1,35 +1,43 @@
-"""Checkpoints: everything a run is made of, as arrays in one file, so that it goes on as if it had never stopped."""
+"""Checkpoints: what a run is made of, between two episodes, as arrays in one file, so that it goes on as if it had never
+stopped. Only what cannot be found again is kept: stacks and rows by their numbers, not where each label leads."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadRunFolder
+from pdrm.files.whole_file import write
 from pdrm.learning.tabular.agents import AnyTraining
+from pdrm.learning.tabular.tables import Index, Observed, Values
 from pdrm.learning.tabular.training import Test
-from pdrm.machines.text.whole_file import write
+from pdrm.machines.stacks import Stacks
+from pdrm.product.configurations import Configurations, Explored
 
 Arrays = dict[str, npt.NDArray[Any]]
-PARTS = ("explored", "values", "observed", "policies", "progress", "chances")
-"""The attributes of a run that change, as far as it has them."""
-
-T = TypeVar("T")
+TABLES = ("values", "policies")
+LISTS = ("first", "last", "length", "turn")
+STEPS = ("state", "node", "seen", "after", "paid", "moves")
+"""What is known of configurations; kept for counting automata only, whose steps may take long."""
+TESTS = ("returns", "steps", "ends")
 
 
 def save_checkpoint(path: Path, training: AnyTraining, tests: list[Test]) -> None:
     """Write where a run stands, whole or not at all."""
-    arrays: Arrays = {}
-    for part in _parts(training):
-        arrays |= flattened(getattr(training, part), part)
+    arrays: Arrays = {"whole": training.progress.whole, "real": training.progress.real, "chances": training.chances}
+    arrays |= _explored(training.explored)
+    for name in TABLES:
+        if hasattr(training, name):
+            arrays |= _values(name, getattr(training, name))
+    if hasattr(training, "observed"):
+        arrays |= _observed(training.observed)
     arrays["tests.episode"] = np.array([test.episode for test in tests], np.int64)
-    for name in ("returns", "steps", "ends"):
-        arrays[f"tests.{name}"] = np.array([getattr(test, name) for test in tests])
+    arrays |= {f"tests.{name}": np.array([getattr(test, name) for test in tests]) for name in TESTS}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     write(path, buffer.getvalue())
@@ -40,10 +48,15 @@ def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: np.array(file[name]) for name in file.files}
-        parts = {part: restored(getattr(training, part), part, arrays) for part in _parts(training)}
-        columns = zip(*(arrays[f"tests.{name}"] for name in ("episode", "returns", "steps", "ends")), strict=True)
+        parts: dict[str, Any] = {"explored": _explored_again(arrays, training.explored)}
+        parts |= {name: _values_again(arrays, name) for name in TABLES if hasattr(training, name)}
+        if hasattr(training, "observed"):
+            parts["observed"] = _observed_again(arrays)
+        columns = zip(*(arrays[f"tests.{name}"] for name in ("episode", *TESTS)), strict=True)
         tests = [Test(int(episode), returns, steps, ends) for episode, returns, steps, ends in columns]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        training.progress.whole[:], training.progress.real[:] = arrays["whole"], arrays["real"]
+        training.chances[:] = arrays["chances"]
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
         raise BadRunFolder(
             f"{path} is no checkpoint, or is damaged: {error}", fix=f"remove {path} to start that run afresh"
         ) from error
@@ -52,24 +65,68 @@ def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
     return tests
 
 
-def _parts(training: AnyTraining) -> list[str]:
-    return [part for part in PARTS if hasattr(training, part)]
+def _explored(explored: Explored) -> Arrays:
+    stacks, found, made = explored.stacks, explored.configurations, int(explored.stacks.made[0])
+    kept: Arrays = {name: getattr(stacks, name)[:made] for name in ("symbol", "parent", "height")}
+    if len(found.moves):
+        kept |= {name: getattr(found, name)[: int(found.made[0])] for name in STEPS}
+        kept["counters"] = found.counters[:made]
+    return kept
 
 
-def flattened(value: Any, name: str) -> Arrays:  # noqa: ANN401 - a NamedTuple of any kind
-    """The arrays inside a NamedTuple of arrays, numbers and such tuples, by dotted names."""
-    if isinstance(value, tuple):
-        found: Arrays = {}
-        for field in value._fields:  # type: ignore[attr-defined]
-            found |= flattened(getattr(value, field), f"{name}.{field}")
-        return found
-    return {name: np.asarray(value)}
+def _explored_again(arrays: Arrays, new: Explored) -> Explored:
+    """The stacks as they were, with room for as many more; configurations are numbered anew as they are met."""
+    made, labels, states = len(arrays["symbol"]), new.table.move.shape[1], len(new.table.silent)
+    stacks = Stacks.empty(new.stacks.child.shape[1] - 1, max(2 * made, new.stacks.capacity))
+    for name in ("symbol", "parent", "height"):
+        getattr(stacks, name)[:made] = arrays[name]
+    stacks.child[arrays["parent"][1:], arrays["symbol"][1:]] = np.arange(1, made, dtype=np.int32)
+    stacks.made[0] = made
+    counters = new.configurations.counters.shape[1]
+    count = len(arrays["state"]) if counters else 0
+    found = Configurations.room(
+        labels, states, stacks.capacity, max(2 * count, len(new.configurations.state)), counters
+    )
+    if counters:
+        found.counters[:made] = arrays["counters"]
+        for name in STEPS:
+            getattr(found, name)[:count] = arrays[name]
+        found.number[arrays["node"], arrays["state"]] = np.arange(count, dtype=np.int32)
+        found.made[0] = count
+    return new._replace(stacks=stacks, configurations=found)
 
 
-def restored(like: T, name: str, arrays: Arrays) -> T:
-    """A NamedTuple of the same kind as `like`, filled from the arrays."""
-    if isinstance(like, tuple):
-        fields = like._fields  # type: ignore[attr-defined]
-        return type(like)(*(restored(getattr(like, field), f"{name}.{field}", arrays) for field in fields))
-    value = arrays[name]
-    return value if isinstance(like, np.ndarray) else type(like)(value)  # type: ignore[call-arg,return-value]
+def _index_again(keys: npt.NDArray[np.int64]) -> Index:
+    from pdrm.learning.tabular.rows.kernels import place_rows  # noqa: PLC0415 - Numba is loaded when something is learnt
+
+    index = Index.room(max(2 * len(keys), 1024))
+    index.key[: len(keys)], index.used[0] = keys, len(keys)
+    place_rows(index)
+    return index
+
+
+def _values(name: str, values: Values) -> Arrays:
+    used = int(values.index.used[0])
+    return {f"{name}.key": values.index.key[:used], f"{name}.value": values.value[:used]}
+
+
+def _values_again(arrays: Arrays, name: str) -> Values:
+    index, rows = _index_again(arrays[f"{name}.key"]), arrays[f"{name}.value"]
+    values = np.zeros((len(index.key), rows.shape[1]))
+    values[: len(rows)] = rows
+    return Values(index, values)
+
+
+def _observed(observed: Observed) -> Arrays:
+    used = int(observed.index.used[0])
+    kept = {f"observed.{name}": getattr(observed, name)[:used] for name in ("node", "following")}
+    kept |= {f"observed.{name}": getattr(observed, name) for name in LISTS}
+    return {"observed.key": observed.index.key[:used], **kept}
+
+
+def _observed_again(arrays: Arrays) -> Observed:
+    index = _index_again(arrays["observed.key"])
+    used, room = len(arrays["observed.key"]), Observed.room(1, len(index.key))
+    for name in ("node", "following"):
+        getattr(room, name)[:used] = arrays[f"observed.{name}"]
+    return Observed(index, room.node, room.following, *(arrays[f"observed.{name}"] for name in LISTS))

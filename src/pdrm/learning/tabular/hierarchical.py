@@ -8,21 +8,19 @@ which of the best, if several); and the outcome, if there are several.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
 from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.options.rules import is_achieved, options_of, reward_for_achieving
+from pdrm.learning.tabular.options.rules import TOP, is_achieved, options_of, reward_for_achieving
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Chance
 from pdrm.learning.tabular.settings import QLearning
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.view import TopK, View
-
-TOP = TopK(1)
-"""What an option's policy sees of the stack, whatever the meta-policy sees."""
+from pdrm.product.view import View
 
 
 @dataclass(slots=True)
@@ -44,6 +42,7 @@ class ReadableHierarchical:
         self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, chance: Chance
     ) -> None:
         self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
+        self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
             domain, machine, view, QLearning(), chance
         )  # begins and takes steps; learns nothing
@@ -71,11 +70,13 @@ class ReadableHierarchical:
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
+        began, seconds = self.now(), self.settings.seconds_per_episode
         s, here, gained = self.product.begin()
-        running = None
+        running, last = None, False
         for step in range(self.limit):
-            if self.product.over(s, here):
+            if self.product.over(s, here) or last:
                 break
+            last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
             if running is None:
                 running = self.chosen(s, here)
             a = self.choose(self.policy_values(s, here)[running.option])
@@ -85,7 +86,7 @@ class ReadableHierarchical:
             running.collected += running.weight * paid
             running.weight *= self.settings.discount
             ends = there != here or self.achieved(here, s, a, o)[running.option] or self.product.over(after, there)
-            if ends or step + 1 == self.limit:
+            if ends or last:
                 self.learn_meta(running, after, there)
                 running = None
             gained += paid

@@ -37,7 +37,7 @@ def learn(
     until: int,
 ) -> int:
     """Train up to episode `until`. NO_ROOM: make room and call again; UNEXPLORED: find the successor that is wanted and call
-    again. Nothing is lost or done twice."""
+    again; CLOCK: look at the clock and call again. Nothing is lost or done twice."""
     whole, real, q, found = progress.whole, progress.real, values.value, explored.configurations
     slot, keys, used = values.index
     afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
@@ -69,6 +69,7 @@ def learn(
     random, updates, status = rng[0], whole[at.UPDATES], at.DONE
     alpha, gamma = rates.alpha, rates.gamma
     moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, whole[at.OPERATIONS]
+    late, look = whole[at.LATE] != 0, whole[at.LOOK] if whole[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -110,9 +111,12 @@ def learn(
             if slot[probe] < 0:
                 slot[probe], keys[used[0]], used[0] = used[0], key, used[0] + 1
             row, phase = slot[probe], at.CHOOSE
-        ended = state_of[here] >= final or terminal[s] or 0 < most < spent
+        ended = state_of[here] >= final or terminal[s] or 0 < most < spent or (late and phase == at.CHOOSE)
         while not ended:
             if phase == at.CHOOSE:
+                if updates >= look:
+                    status = at.CLOCK
+                    break
                 if mode != at.PLAIN:
                     place, code, node = (s if mode == at.CO_OBSERVED else 0), 0, node_of[here]
                     for _ in range(rates.depth):
@@ -124,6 +128,7 @@ def learn(
                     if listed[probe] < 0 and not note(observed, key, probe, place, node_of[here]):
                         status = at.NO_ROOM
                         break
+                    whole[at.OWN_ENTRY] = listed[probe]
                 random += _GOLDEN
                 if mixed(random) < epsilon:
                     random += _GOLDEN
@@ -198,7 +203,10 @@ def learn(
             if mode != at.PLAIN:
                 place, own_reward, ends = (s if mode == at.CO_OBSERVED else 0), own[s, a, o], terminal[after]
                 machine, entry, left = whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT]
-                while left > 0:
+                while left > 0 and not late:
+                    if updates >= look:
+                        status = at.CLOCK
+                        break
                     if entry < 0:
                         entry = observed.first[place]
                     imagined = numbers[ix(nodes[ix(entry)]), ix(machine)]
@@ -207,7 +215,7 @@ def learn(
                     reached = afters[ix(imagined), ix(label)] if imagined >= 0 else imagined
                     if reached < 0 <= imagined:
                         reached = explore(explored, imagined, label)
-                    if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] + 2 > len(keys):
+                    if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] >= len(keys):
                         status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
                     if reached >= 0:
@@ -223,13 +231,11 @@ def learn(
                             while there_row >= 0 and keys[ix(there_row)] != key:
                                 probe = (probe + 1) & mask
                                 there_row = slot[ix(probe)]
-                            if there_row < 0:
-                                there_row = used[0]
-                                slot[probe], keys[there_row], used[0] = there_row, key, there_row + 1
-                            best = q[ix(there_row), 0]
-                            for action in range(1, actions):
-                                best = max(best, q[ix(there_row), ix(action)])
-                            target += gamma * best
+                            if there_row >= 0:  # else it was never learnt about, and is worth nothing yet
+                                best = q[ix(there_row), 0]
+                                for action in range(1, actions):
+                                    best = max(best, q[ix(there_row), ix(action)])
+                                target += gamma * best
                         key = seens[ix(imagined)] * states + s
                         probe = hashed(key) & mask
                         here_row = slot[ix(probe)]
@@ -250,10 +256,20 @@ def learn(
                     break
                 if rates.budget > 0:
                     observed.turn[place, 0], observed.turn[place, 1] = machine, entry
+                elif left > 0 and (machine, entry) <= (state_of[here], whole[at.OWN_ENTRY]):
+                    # The episode is cut off before the turn of what really happened: that is learnt all the same.
+                    target = paid
+                    if not over:
+                        best = q[next_row, 0]
+                        for action in range(1, actions):
+                            best = max(best, q[next_row, action])
+                        target += gamma * best
+                    q[row, a] += alpha * (target - q[row, a])
+                    updates += 1
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
-            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < spent
+            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < spent or late
         if status != at.DONE:
             break
         whole[at.ALL_STEPS] += step

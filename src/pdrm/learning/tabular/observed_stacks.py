@@ -40,8 +40,14 @@ class ObservedStacks:
 
     def add(self, state: int, stack: Stack) -> None:
         """Note a stack, unless one of its class is there."""
-        kind = stack if self._depth == EVERY else stack[: self._depth]
-        self._lists.setdefault(self.place(state), {}).setdefault(kind, stack)
+        self._lists.setdefault(self.place(state), {}).setdefault(self._kind(stack), stack)
+
+    def alike(self, stack: Stack, other: Stack) -> bool:
+        """Whether two stacks are of one class."""
+        return self._kind(stack) == self._kind(other)
+
+    def _kind(self, stack: Stack) -> Stack:
+        return stack if self._depth == EVERY else stack[: self._depth]
 
     def place(self, state: int) -> int:
         """The number of the list that belongs to an environment state."""

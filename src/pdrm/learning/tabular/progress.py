@@ -12,6 +12,7 @@ from pdrm.machines.table import Rewards
 # Positions in `Progress.whole`.
 EPISODE, STEP, STATE, CONFIGURATION, ROW, PHASE, ACTION, OUTCOME, START = range(9)
 LEFT, MACHINE, ENTRY, UPDATES, ALL_STEPS, ALL_UPDATES, OPERATIONS, ALL_OPERATIONS = range(9, 17)
+OWN_ENTRY, LOOK, LATE = range(17, 20)
 # Positions in `Progress.real`.
 EPSILON, GAINED, LAST_RETURN = range(3)
 
@@ -24,7 +25,7 @@ PLAIN, ONE_LIST, CO_OBSERVED = range(3)
 NO_CONFIGURATION = -1
 """No room for a configuration (`pdrm.product.kernels.NO_ROOM`)."""
 
-# How a kernel ends: DONE, or the negative of what `pdrm.product.kernels.explore` answers.
+# How a kernel ends: DONE, CLOCK, or the negative of what `pdrm.product.kernels.explore` answers.
 DONE = 0
 NO_ROOM = 1
 """A table is full: make room and call again."""
@@ -32,6 +33,11 @@ UNDEFINED = 2
 """The machine has no rule for a label, and says `otherwise error`."""
 UNEXPLORED = 3
 """A counting automaton's step is to be made: call `Counters.find` and call again."""
+CLOCK = 4
+"""So many updates were made that it is time to look at the clock (see `episode_clock.py`); then call again."""
+
+NEVER = 2**62
+"""More updates than there will ever be."""
 
 
 class Progress(NamedTuple):
@@ -42,7 +48,9 @@ class Progress(NamedTuple):
     """
 
     whole: npt.NDArray[np.int64]
-    """[17]: the episode, the step in it, the environment state, the configuration, ... (see the positions above)."""
+    """[20]: the episode, the step in it, the environment state, the configuration, ... (see the positions above). OWN_ENTRY is
+    the list's entry that stands for the present stack; LOOK the updates after which to look at the clock (0: never), LATE
+    whether the episode's time is over."""
     real: Rewards
     """[3]: ε, the return of the episode so far, and that of the last whole episode."""
 
@@ -51,7 +59,7 @@ class Progress(NamedTuple):
         """Before the first episode."""
         real = np.zeros(3)
         real[EPSILON] = epsilon
-        return cls(np.zeros(17, np.int64), real)
+        return cls(np.zeros(LATE + 1, np.int64), real)
 
 
 class Rates(NamedTuple):

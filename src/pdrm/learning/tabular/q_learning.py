@@ -6,7 +6,8 @@ counting automaton it is Q-learning and CQL: the counters stand for the stack (s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
@@ -36,6 +37,8 @@ class ReadableQLearning:
         self.observed = ObservedStacks(settings.counterfactuals, depth)
         self.turns: dict[int, tuple[int, int]] = {}
         self.operations = 0
+        self.now: Callable[[], float] = time.perf_counter
+        self.began = 0.0
 
     def values(self, s: int, here: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros where it is new."""
@@ -43,11 +46,14 @@ class ReadableQLearning:
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
+        self.began = self.now()
         s, here, gained = self.begin()
         self.values(s, here)
         updates = 0
         for step in range(self.settings.step_limit or self.domain.step_limit):
-            if self.over(s, here) or self.spent or (step and 0 < (self.settings.updates_per_episode or 0) <= updates):
+            if self.over(s, here) or self.spent or self.late:
+                break
+            if step and 0 < (self.settings.updates_per_episode or 0) <= updates:
                 break
             a, o = self.choose(s, here)
             if not self.affords(s, here, a, o):
@@ -111,20 +117,30 @@ class ReadableQLearning:
         """Whether the episode has used up its operations."""
         return 0 < (self.settings.operations_per_episode or 0) < self.operations
 
+    @property
+    def late(self) -> bool:
+        """Whether the episode has used up its time."""
+        seconds = self.settings.seconds_per_episode
+        return seconds is not None and self.now() - self.began > seconds
+
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
-        """The updates of one step: the real one and the imagined ones. Returns how many there were."""
-        plain, budget = self.settings.counterfactuals is Counterfactuals.NONE, self.settings.updates_per_step
-        updates = 0
-        if plain or budget is not None:
+        """The updates of one step: the real one, whatever else there is time for, and the imagined ones, which have it
+        among them where they have no budget of their own. Returns how many there were."""
+        plain = self.settings.counterfactuals is Counterfactuals.NONE
+        real = plain or self.settings.updates_per_step is not None
+        updates = int(real)
+        if real:
             self.update(s, here, a, o)
-            updates += 1
         for imagined in [] if plain else self.imagined(s):
             with suppress(UndefinedMove):  # what the machine does not define cannot be imagined
-                if not self.affords(s, imagined, a, o):
+                if self.late or not self.affords(s, imagined, a, o):
                     break
                 self.update(s, imagined, a, o)
                 updates += 1
-        return updates
+                real = real or (imagined.state == here.state and self.observed.alike(imagined.stack, here.stack))
+        if not real:
+            self.update(s, here, a, o)
+        return updates + (not real)
 
     def imagined(self, s: int) -> Iterator[Configuration]:
         """Every machine state with every observed stack; with a budget, so many of them, going on where the last step
@@ -144,7 +160,8 @@ class ReadableQLearning:
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
         after, there, target = self.outcome(s, here, a, o)
         if not self.over(after, there):
-            target += self.settings.discount * max(self.values(after, there))
+            future = self.q.get((after, there.state, self.view.of(there.stack)), [0.0])
+            target += self.settings.discount * max(future)
         row = self.values(s, here)
         row[a] += self.settings.learning_rate * (target - row[a])
 

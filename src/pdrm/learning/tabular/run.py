@@ -9,28 +9,35 @@ import csv
 import hashlib
 import io
 import json
+import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pdrm.domains.array_file import domain_bytes
 from pdrm.domains.catalogue import domain
+from pdrm.domains.files import load_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadRunFolder, CannotWrite
-from pdrm.learning.tabular.agents import AnySettings, AnyTraining, settings_for, training_for
+from pdrm.errors import BadRunFolder, CannotWrite, PdrmError
+from pdrm.files.whole_file import write
+from pdrm.learning.tabular.agents import AnySettings, AnyTraining, agent_of, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 from pdrm.learning.tabular.interrupt import DeferredInterrupt
 from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.policy import load_policy
-from pdrm.learning.tabular.training import Test, Training
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.text.whole_file import write
+from pdrm.learning.tabular.policies import load_policy
+from pdrm.learning.tabular.training import Test
 
-SPEC, CHECKPOINT, POLICY, TABLES, CURVE = "spec.json", "checkpoint.npz", "policy.npz", "tables.npz", "curve.csv"
-SECONDS_BETWEEN_CHECKPOINTS = 20.0
+SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
+SECONDS_BETWEEN_CHECKPOINTS = float(os.environ.get("PDRM_CHECKPOINT_SECONDS", "20"))
+SHARE_FOR_CHECKPOINTS = 0.1
+"""Of a run's time, at most: those of millions of rows take long to write."""
+OWN = "domain_sha256"
+LATER = ("seconds_per_episode",)
+"""Settings that a spec without them leaves out."""
 
 Watch = Callable[[AnyTraining, list[Test]], None]
 """Called after every test, for progress."""
@@ -54,6 +61,8 @@ class RunSpec:
     seed: int
     machine_text: str | None = None
     """The machine as text; None: the catalogue's for this domain."""
+    own: FiniteDomain | None = field(default=None, repr=False)
+    """A domain of one's own, called `domain`; None: the catalogue's of that name."""
 
     @property
     def id(self) -> str:
@@ -61,12 +70,22 @@ class RunSpec:
         return hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()[:12]
 
     def record(self) -> dict[str, Any]:
-        """The spec as JSON values."""
-        return asdict(self)
+        """The spec as JSON values: one's own domain by the hash of its file, settings that came later only where they are
+        set, so that ids stay."""
+        settings = {
+            name: value for name, value in asdict(self.settings).items() if value is not None or name not in LATER
+        }
+        values = {name: getattr(self, name) for name in ("domain", "agent", "k", "seed", "machine_text")}
+        own = {} if self.own is None else {OWN: hashlib.sha256(domain_bytes(self.own)).hexdigest()}
+        return {**values, "settings": settings, **own}
+
+    def where(self) -> FiniteDomain:
+        """The domain."""
+        return domain(self.domain) if self.own is None else self.own
 
     def training(self) -> AnyTraining:
         """The run, before its first episode."""
-        return training_for(domain(self.domain), self.agent, self.k, self.settings, self.seed, self.machine_text)
+        return training_for(self.where(), self.agent, self.k, self.settings, self.seed, self.machine_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +97,7 @@ class Result:
     rows: int
     """Rows of the (meta-)policy's table."""
     sha256: str
-    """Of the tables' file."""
+    """Of the policy's file."""
 
 
 def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
@@ -91,8 +110,10 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
     checkpoint = folder / CHECKPOINT
     if checkpoint.exists():
         tests = load_checkpoint(checkpoint, training)
+    if spec.own is not None:
+        write(folder / DOMAIN, domain_bytes(spec.own))
     write(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
-    saved = time.monotonic()
+    due = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS
     with DeferredInterrupt() as interrupt:
         try:
             while training.episodes < spec.settings.episodes:
@@ -101,9 +122,8 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
                 if watch is not None:
                     watch(training, tests)
                 interrupt.raise_if_asked()
-                if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                    save_checkpoint(checkpoint, training, tests)
-                    saved = time.monotonic()
+                if time.monotonic() > due:
+                    due = _checkpointed(checkpoint, training, tests)
         except KeyboardInterrupt:
             save_checkpoint(checkpoint, training, tests)
             _save(spec, folder, training, tests)
@@ -113,36 +133,43 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
     return Result(spec, tests, int(training.values.index.used[0]), _digest(folder))
 
 
+def _checkpointed(path: Path, training: AnyTraining, tests: list[Test]) -> float:
+    """Write a checkpoint; returns when the next one is due."""
+    began = time.monotonic()
+    save_checkpoint(path, training, tests)
+    ended = time.monotonic()
+    return ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_FOR_CHECKPOINTS)
+
+
 def spec_of(folder: Path) -> RunSpec:
     """The spec of the run in a folder."""
     try:
         record = json.loads((folder / SPEC).read_text(encoding="utf-8"))
-        given = {name: value for name, value in record["settings"].items() if value is not None}
-        return RunSpec(**{**record, "settings": settings_for(record["domain"], record["agent"], given)})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadRunFolder(f"{folder} holds no trained run: {error}", fix="train one: pdrm train letter") from error
+        sha256 = record.pop(OWN, None)
+        settings = agent_of(record["agent"]).settings(**record.pop("settings"))
+        own = None if sha256 is None else load_domain(folder / DOMAIN)
+        spec = RunSpec(**record, settings=settings, own=own)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
+        why = error.message if isinstance(error, PdrmError) else str(error)
+        raise BadRunFolder(f"{folder} holds no trained run: {why}", fix="train one: pdrm train letter") from error
+    if spec.record().get(OWN) != sha256:
+        raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
+    return spec
 
 
 def is_done(folder: Path) -> bool:
     """Whether a run's folder holds its final result."""
-    tables = (folder / POLICY).exists() or (folder / TABLES).exists()
-    return tables and (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
+    return (folder / POLICY).exists() and (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
 
 
 def _digest(folder: Path) -> str:
-    file = folder / POLICY if (folder / POLICY).exists() else folder / TABLES
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256((folder / POLICY).read_bytes()).hexdigest()
 
 
 def _loaded(spec: RunSpec, folder: Path) -> Result:
     """A run that was done before, read from its files."""
-    training = spec.training()
-    if (folder / POLICY).exists():
-        rows = len(load_policy(folder / POLICY))
-    else:
-        load_checkpoint(folder / TABLES, training)
-        rows = int(training.values.index.used[0])
-    return Result(spec, read_curve(training, folder / CURVE), rows, _digest(folder))
+    rows = len(load_policy(folder / POLICY))
+    return Result(spec, read_curve(spec.training(), folder / CURVE), rows, _digest(folder))
 
 
 def _one_test(training: AnyTraining) -> Test:
@@ -153,12 +180,8 @@ def _one_test(training: AnyTraining) -> Test:
 
 
 def _save(spec: RunSpec, folder: Path, training: AnyTraining, tests: list[Test]) -> None:
-    """Write what was learnt: as a policy where it is one table over stacks, else as the learner's own tables."""
-    if isinstance(training, Training) and isinstance(training.machine, PushdownRewardMachine):
-        about = {"spec": spec.record(), "id": spec.id, "episodes": training.episodes}
-        policy_of(training, about).save(folder / POLICY)
-    else:
-        save_checkpoint(folder / TABLES, training, tests)
+    """Write what was learnt."""
+    policy_of(training, {"spec": spec.record(), "id": spec.id, "episodes": training.episodes}).save(folder / POLICY)
     write(folder / CURVE, curve_text(training, tests).encode())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from pdrm.errors import BadSetting
 
@@ -29,6 +30,9 @@ class Schedule:
     """... down to this."""
     step_limit: int | None = None
     """Steps an episode may take before it is truncated; None: the domain's own."""
+    seconds_per_episode: float | None = None
+    """Wall-clock seconds after which an episode is truncated, as in the paper; None: never. The result then depends on the
+    computer and its load."""
     test_every: int = 100
     """Training episodes between two tests."""
     test_episodes: int = 10
@@ -40,6 +44,9 @@ class Schedule:
             if not is_number(value) or not 0 <= value <= 1:
                 raise bad_setting(name, value, "a number from 0 to 1", "0.5")
         whole_from_one(self, "episodes", "step_limit", "test_every", "test_episodes")
+        seconds = self.seconds_per_episode
+        if seconds is not None and not (is_number(seconds) and 0 < seconds < inf):
+            raise bad_setting("seconds_per_episode", seconds, "a number above 0", "0.03")
 
 
 def whole_from_one(settings: Schedule, *names: str) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadSetting, UndefinedMove
+from pdrm.errors import BadSetting
 from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.episode_clock import EpisodeClock
 from pdrm.learning.tabular.observed_stacks import class_depth
 from pdrm.learning.tabular.progress import Progress, Rates
 from pdrm.learning.tabular.randomness import State, streams
 from pdrm.learning.tabular.reading import AnyMemory
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-from pdrm.learning.tabular.tables import Observed, Values
+from pdrm.learning.tabular.tables import Observed, Values, compile_growth
+from pdrm.learning.tabular.until_done import until_done
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.table import Integers, Rewards, tabulate
 from pdrm.product.configurations import Explored
@@ -41,6 +44,11 @@ class Test:
     ends: Integers
 
     @classmethod
+    def room(cls, episode: int, count: int) -> Test:
+        """Room for so many episodes."""
+        return cls(episode, np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32))
+
+    @classmethod
     def joined(cls, parts: Sequence[Test]) -> Test:
         """Tests in several domains as one."""
         columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
@@ -64,6 +72,7 @@ class Training:
     progress: Progress = field(init=False, repr=False)
     chances: State = field(init=False, repr=False)
     rates: Rates = field(init=False, repr=False)
+    clock: EpisodeClock = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         states = self.domain.states
@@ -80,6 +89,7 @@ class Training:
         self.progress = Progress.new(self.settings.epsilon)
         self.chances = streams(self.seed, 2)
         self.rates = _rates(self, mode)
+        self.clock = EpisodeClock(self.settings.seconds_per_episode)
 
     @property
     def episodes(self) -> int:
@@ -88,66 +98,39 @@ class Training:
 
     def advance(self, until: int) -> None:
         """Train up to so many episodes in all."""
-        from pdrm.learning.tabular.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
-
-        status = at.NO_ROOM
-        while status != at.DONE:
-            status = learn(
-                self.domain.arrays,
-                self.explored,
-                self.values,
-                self.observed,
-                self.chances[:1],
-                self.rates,
-                self.progress,
-                until,
-            )
-            self._after(status)
+        if self.clock.seconds is not None:
+            self._compile()
+        for goal in self.clock.goals(self.progress, until):
+            until_done(self, partial(self._learn, goal))
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        from pdrm.learning.tabular.testing.kernels import test  # noqa: PLC0415
+        where, test = self.domain if domain is None else domain, Test.room(self.episodes, self.settings.test_episodes)
+        until_done(self, partial(self._test, where, test))
+        return test
 
-        count = self.settings.test_episodes
-        returns, (steps, ends) = np.zeros(count), np.zeros((2, count), np.int32)
-        where = self.domain if domain is None else domain
-        status = at.NO_ROOM
-        while status != at.DONE:
-            limit = self.settings.step_limit or where.step_limit
-            status = test(
-                where.arrays,
-                self.explored,
-                self.values,
-                self.chances[1:],
-                limit,
-                self.rates.operations,
-                returns,
-                steps,
-                ends,
-            )
-            self._after(status)
-        return Test(self.episodes, returns, steps, ends)
+    def _learn(self, until: int) -> int:
+        """Call the learning kernel once."""
+        from pdrm.learning.tabular.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
 
-    def _after(self, status: int) -> None:
-        """Make room where there is none, a counting automaton's step where one is wanted; complain where there is no rule."""
-        if status == at.NO_ROOM:
-            self.explored, self.values, self.observed = (
-                self.explored.grown(),
-                self.values.grown(),
-                self.observed.grown(),
-            )
-        elif status == at.UNEXPLORED and self.counters is not None:
-            self.explored = self.counters.find(self.explored)
-        elif status == at.UNDEFINED:
-            raise label_without_rule(self.domain.name, self.machine.name)
+        tables = (self.domain.arrays, self.explored, self.values, self.observed)
+        return learn(*tables, self.chances[:1], self.rates, self.progress, until)
 
+    def _test(self, where: FiniteDomain, test: Test) -> int:
+        """Call the testing kernel once."""
+        from pdrm.learning.tabular.testing.kernels import test as play  # noqa: PLC0415
 
-def label_without_rule(domain: str, machine: str) -> UndefinedMove:
-    """The error of a machine that says `otherwise error` in a domain that it does not cover."""
-    return UndefinedMove(
-        f"domain `{domain}` emits a label that machine `{machine}` has no rule for",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
-    )
+        limit, tables = self.settings.step_limit or where.step_limit, (where.arrays, self.explored, self.values)
+        results = (test.returns, test.steps, test.ends)
+        return play(*tables, self.chances[1:], limit, self.rates.operations, *results)
+
+    def _compile(self) -> None:
+        """Have everything compiled before a clock runs."""
+        compile_growth()
+        self._learn(self.episodes)
+        if isinstance(self.machine, CountingRewardAutomaton):
+            counters = Counters(self.machine, self.domain.labels, self.settings.operations_per_episode)
+            counters.find(counters.explored())
 
 
 def _rates(training: Training, mode: int) -> Rates:

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 from pdrm.errors import UnknownFormat
+from pdrm.files.whole_file import write
+from pdrm.machines.text import automata_lib
 from pdrm.machines.text.build import AnyMachine, build
 from pdrm.machines.text.json_form import read_json, to_json
 from pdrm.machines.text.reader import read_text
 from pdrm.machines.text.source import decode, read_bytes
 from pdrm.machines.text.toro_icarte import looks_like, read_toro_icarte
-from pdrm.machines.text.whole_file import write
 from pdrm.machines.text.writer import to_text
 from pdrm.machines.wellformed import NAME
 
@@ -20,7 +21,15 @@ FORMATS = {".pdrm": to_text, ".json": to_json}
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
-    """The machine in a file: .pdrm text, JSON, or a reward machine as Toro Icarte et al. write it."""
+    r"""The machine in a file: .pdrm text, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "tiny.pdrm"
+    ...     _ = file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1")
+    ...     load(file).name
+    'tiny'
+    """
     file = Path(path)
     return parse(decode(read_bytes(file), str(file)), str(file))
 
@@ -35,14 +44,23 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     stem = Path(file).stem
     name = stem if NAME.fullmatch(stem) else "machine"
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
-        return build(read_json(text, file), name)
+        read = automata_lib.read_automaton if automata_lib.looks_like(text) else read_json
+        return build(read(text, file), name)
     if looks_like(text):
         return build(read_toro_icarte(text, file), name)
     return build(read_text(text, file), name)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
-    """Write a machine as .pdrm or .json, by the ending of the name."""
+    """Write a machine as .pdrm or .json, by the ending of the name.
+
+    >>> import tempfile
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(catalogue("letter"), Path(folder) / "letter.json")
+    ...     load(Path(folder) / "letter.json") == catalogue("letter")
+    True
+    """
     file = Path(path)
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)

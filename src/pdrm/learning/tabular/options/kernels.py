@@ -36,7 +36,8 @@ def learn(
     progress: Progress,
     until: int,
 ) -> int:
-    """Train up to episode `until`. NO_ROOM: make room and call again; nothing is lost or done twice."""
+    """Train up to episode `until`. NO_ROOM: make room and call again; CLOCK: look at the clock and call again. Nothing is lost
+    or done twice. The step in which the time runs out is the last."""
     whole, real, found = progress.whole, progress.real, explored.configurations
     afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     symbols, machine_states, final = explored.stacks.symbol, found.number.shape[1], explored.table.first_final
@@ -63,6 +64,7 @@ def learn(
     )
     option, meta_row, collected, weight = whole[on.OPTION], whole[on.META_ROW], real[on.COLLECTED], real[on.WEIGHT]
     random, updates, status = rng[0], whole[at.UPDATES], at.DONE
+    late, look = whole[at.LATE] != 0, whole[at.LOOK] if whole[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -98,6 +100,9 @@ def learn(
             state, top = state_of[here], symbols[node_of[here]]
             count, place = counts[state], (top * machine_states + state) * states
             if phase == at.CHOOSE:
+                if updates >= look:
+                    status = at.CLOCK
+                    break
                 if meta_row < 0:
                     key = seens[here] * states + s
                     probe = hashed(key) & meta_mask
@@ -179,7 +184,7 @@ def learn(
                     break
             paid = own[s, a, o] + pays[here, label]
             over, changed = state_of[there] >= final or terminal[after], there != here
-            stops = over or changed or achieved[state, label, top, option] or step + 1 == limit
+            stops = over or changed or achieved[state, label, top, option] or step + 1 == limit or late
             next_row, next_meta = -1, -1
             if not (over or changed):
                 key = place + after
@@ -235,7 +240,7 @@ def learn(
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
-            ended = over or step == limit
+            ended = over or step == limit or late
         if status != at.DONE:
             break
         whole[at.ALL_STEPS] += step

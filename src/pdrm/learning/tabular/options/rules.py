@@ -11,9 +11,13 @@ from pdrm.learning.tabular.hierarchical_settings import Hierarchical
 from pdrm.machines.guard import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import NONE, Transition
+from pdrm.product.view import TopK
 
 Option = Transition | None
 """The rule of an option, or None for the one that stands in where no rule changes anything."""
+
+TOP = TopK(1)
+"""What an option's policy sees of the stack, whatever the meta-policy sees."""
 
 
 def changes(rule: Transition) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import numpy as np
+from functools import partial
 
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.episode_clock import EpisodeClock
 from pdrm.learning.tabular.hierarchical_settings import Hierarchical
 from pdrm.learning.tabular.options.tables import HierarchicalRates, Options, new_progress, rates_of, tabulate_options
 from pdrm.learning.tabular.progress import Progress
 from pdrm.learning.tabular.randomness import State, streams
-from pdrm.learning.tabular.tables import Values
-from pdrm.learning.tabular.training import Test, label_without_rule
+from pdrm.learning.tabular.tables import Values, compile_growth
+from pdrm.learning.tabular.training import Test
+from pdrm.learning.tabular.until_done import until_done
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.table import tabulate
 from pdrm.product.configurations import Explored
@@ -40,6 +41,7 @@ class HierarchicalTraining:
     progress: Progress = field(init=False, repr=False)
     chances: State = field(init=False, repr=False)
     rates: HierarchicalRates = field(init=False, repr=False)
+    clock: EpisodeClock = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, self.domain.states)
@@ -49,6 +51,7 @@ class HierarchicalTraining:
         self.progress = new_progress(self.settings.epsilon)
         self.chances = streams(self.seed, 2)
         self.rates = rates_of(self.settings, self.domain, self.machine)
+        self.clock = EpisodeClock(self.settings.seconds_per_episode)
 
     @property
     def episodes(self) -> int:
@@ -57,55 +60,29 @@ class HierarchicalTraining:
 
     def advance(self, until: int) -> None:
         """Train up to so many episodes in all."""
-        from pdrm.learning.tabular.options.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
-
-        status = at.NO_ROOM
-        while status != at.DONE:
-            status = learn(
-                self.domain.arrays,
-                self.explored,
-                self.options,
-                self.values,
-                self.policies,
-                self.chances[:1],
-                self.rates,
-                self.progress,
-                until,
-            )
-            self._after(status)
+        if self.clock.seconds is not None:  # everything is compiled before the clock runs
+            compile_growth()
+            self._learn(self.episodes)
+        for goal in self.clock.goals(self.progress, until):
+            until_done(self, partial(self._learn, goal))
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        from pdrm.learning.tabular.options.testing.kernels import test  # noqa: PLC0415 - the same
+        where, test = self.domain if domain is None else domain, Test.room(self.episodes, self.settings.test_episodes)
+        until_done(self, partial(self._test, where, test))
+        return test
 
-        count = self.settings.test_episodes
-        returns, (steps, ends) = np.zeros(count), np.zeros((2, count), np.int32)
-        where = self.domain if domain is None else domain
-        limit = self.settings.step_limit or where.step_limit
-        status = at.NO_ROOM
-        while status != at.DONE:
-            status = test(
-                where.arrays,
-                self.explored,
-                self.options,
-                self.values,
-                self.policies,
-                self.chances[1:],
-                limit,
-                returns,
-                steps,
-                ends,
-            )
-            self._after(status)
-        return Test(self.episodes, returns, steps, ends)
+    def _learn(self, until: int) -> int:
+        """Call the learning kernel once."""
+        from pdrm.learning.tabular.options.kernels import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
 
-    def _after(self, status: int) -> None:
-        """Make room where there is none; complain where the machine has no rule."""
-        if status == at.NO_ROOM:
-            self.explored, self.values, self.policies = (
-                self.explored.grown(),
-                self.values.grown(),
-                self.policies.grown(),
-            )
-        elif status == at.UNDEFINED:
-            raise label_without_rule(self.domain.name, self.machine.name)
+        tables = (self.domain.arrays, self.explored, self.options, self.values, self.policies)
+        return learn(*tables, self.chances[:1], self.rates, self.progress, until)
+
+    def _test(self, where: FiniteDomain, test: Test) -> int:
+        """Call the testing kernel once."""
+        from pdrm.learning.tabular.options.testing.kernels import test as play  # noqa: PLC0415 - the same
+
+        limit, results = self.settings.step_limit or where.step_limit, (test.returns, test.steps, test.ends)
+        tables = (where.arrays, self.explored, self.options, self.values, self.policies)
+        return play(*tables, self.chances[1:], limit, *results)

@@ -1,0 +1,70 @@
+"""Domains in files: a map (text) or arrays (`.npz`). So one's own domain needs no class, and no code is run to load it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pdrm.domains.array_file import domain_bytes, parse_array_file
+from pdrm.domains.catalogue import domain, names
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.map_file import parse_map_file
+from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
+from pdrm.files.whole_file import write
+
+ARRAYS = ".npz"
+LARGEST_FILE = 2**30
+"""Bytes of a domain's file at most."""
+ZIPPED = b"PK"
+"""What the bytes of an `.npz` begin with, whatever its name."""
+
+
+def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
+    """The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them."""
+    file = Path(path)
+    data = _read(file)
+    if data.startswith(ZIPPED) or file.suffix == ARRAYS:
+        return parse_array_file(data, file.stem, str(file))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
+        raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.save_domain") from error
+    return parse_map_file(text, file.stem, str(file))
+
+
+def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
+    """Write a domain's arrays and words to a `.npz` file, whole or not at all."""
+    file = Path(path)
+    if file.suffix != ARRAYS:
+        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` ends otherwise"
+        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
+    write(file, domain_bytes(domain))
+
+
+def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
+    """The domain of a name of the catalogue, else of a file.
+
+    >>> find_domain("letter").name
+    'letter'
+    """
+    if name in names():
+        return domain(str(name))
+    file = Path(name)
+    if file.suffix or len(file.parts) > 1 or file.exists():
+        return load_domain(file)
+    hint = did_you_mean(str(name), names())
+    raise UnknownDomain(
+        f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or {ARRAYS})"
+    )
+
+
+def _read(file: Path) -> bytes:
+    """The bytes of a file that is not too large."""
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise TooLarge(f"{file} has more than {LARGEST_FILE:,} bytes", fix="is it a domain?")
+        return file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error

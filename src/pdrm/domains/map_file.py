@@ -1,0 +1,131 @@
+"""A map file: the map, and above it settings, one a line: words with blanks between them, which a row of a map never has.
+
+    step_limit  50        // steps an episode may take
+    place       k key     // entering a cell that shows k emits the event `key`
+    start       k         // an episode may begin there (and at `@`)
+    directions  yes       // every move emits its direction: u, d, l or r
+
+Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from pdrm.domains.grid_map import DIRECTIONS, START, parse_map
+from pdrm.domains.gridworld import grid_domain
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.picture import FLOOR, WALL
+from pdrm.errors import BadDomainSetting, PdrmError, Where, did_you_mean
+
+STEP_LIMIT = 300
+"""Of a map that does not say."""
+COMMENT = "//"
+
+
+def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
+    r"""The domain that a map file describes; `name` is used where it gives none.
+
+    >>> rooms = parse_map_file("step_limit 50\nplace k key\n#####\n#@.k#\n#####", "rooms")
+    >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
+    ('rooms', 3, ('key',), 50)
+    """
+    rows, given = list[str](), dict[str, Any]()
+    places = dict[str, str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        said = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
+        words = said.split()
+        rows.append(said if len(words) == 1 else "")  # a setting leaves an empty row, so that lines keep their numbers
+        if len(words) > 1:
+            try:
+                _set(words[0], words[1:], given, places)
+            except PdrmError as error:
+                where = Where(file, number, line.index(words[0]) + 1, line, len(words[0]))
+                raise type(error)(error.message, where=where, fix=error.fix) from error
+    emits = {**_letters_of(rows), **places}
+    if given.get("directions"):
+        for letter, event in emits.items():
+            if event in DIRECTIONS:
+                fault = f"{file}: `{letter}` emits `{event}`, which is also a direction"
+                raise BadDomainSetting(fault, fix=f"place {letter} EVENT")
+    grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
+    called, limit = given.pop("name", name), given.pop("step_limit", STEP_LIMIT)
+    return grid_domain(called, grid, emits, step_limit=limit, **given)
+
+
+def _letters_of(rows: list[str]) -> dict[str, str]:
+    """Each character that is drawn beside walls, floor and starts, as the event it emits unless told otherwise."""
+    return {letter: letter for letter in dict.fromkeys("".join(rows).strip()) if letter not in (WALL, FLOOR, START)}
+
+
+def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
+    """Note one setting."""
+    if keyword == "place":
+        letter, event = words if len(words) == 2 else ("", "")
+        if len(letter) != 1 or letter in (WALL, FLOOR, START):
+            raise BadDomainSetting("a place is one character and the event it emits", fix="place k key")
+        places[letter] = event
+        return
+    if keyword not in SETTINGS:
+        fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
+        raise BadDomainSetting(f"a map has no setting `{keyword}`", fix=fix)
+    if keyword in given:
+        raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
+    given[keyword] = SETTINGS[keyword](keyword, words)
+
+
+def _name(keyword: str, words: list[str]) -> str:
+    if len(words) != 1:
+        raise BadDomainSetting(f"`{keyword}` takes one word", fix=f"{keyword} {'-'.join(words)}")
+    return words[0]
+
+
+def _events(_: str, words: list[str]) -> tuple[str, ...]:
+    return tuple(words)
+
+
+def _letters(keyword: str, words: list[str]) -> str:
+    if any(len(word) != 1 for word in words):
+        raise BadDomainSetting(f"`{keyword}` takes characters of the map", fix=f"{keyword} x")
+    return "".join(words)
+
+
+def _switch(keyword: str, words: list[str]) -> bool:
+    if words not in (["yes"], ["no"]):
+        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`", fix=f"{keyword} yes, or {keyword} no")
+    return words == ["yes"]
+
+
+def _steps(keyword: str, words: list[str]) -> int:
+    if len(words) != 1 or not words[0].isdecimal() or int(words[0]) < 1:
+        raise BadDomainSetting(
+            f"`{keyword}` is `{' '.join(words)}`, not a whole number from 1 on", fix=f"{keyword} 100"
+        )
+    return int(words[0])
+
+
+def _number(keyword: str, words: list[str]) -> float:
+    try:
+        value = float(words[0]) if len(words) == 1 else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=f"{keyword} -0.1")
+    return value
+
+
+SETTINGS: dict[str, Callable[[str, list[str]], Any]] = {
+    "name": _name,
+    "step_limit": _steps,
+    "start": _letters,
+    "directions": _switch,
+    "standing": _switch,
+    "bump": _events,
+    "step_reward": _number,
+    "machine": _name,
+    "lowest": _number,
+    "highest": _number,
+}
+"""What can be set beside places, and how its words are read."""

@@ -1,0 +1,71 @@
+"""The files of a policy: arrays in a `.npz`, and beside them a description in JSON that holds their fingerprint.
+
+Both are written whole or not at all, and nothing in them is run when they are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import BadPolicyFile
+from pdrm.files.whole_file import write
+from pdrm.machines.text.source import decode, read_bytes
+
+VERSION = 1
+Arrays = dict[str, npt.NDArray[Any]]
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zipfile.BadZipFile)
+"""What goes wrong inside a file that is damaged or is something else."""
+
+
+def arrays_bytes(arrays: Arrays) -> bytes:
+    """The arrays as one file; the same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def fingerprint(arrays: Arrays) -> str:
+    """SHA-256 of the arrays' file."""
+    return hashlib.sha256(arrays_bytes(arrays)).hexdigest()
+
+
+def write_policy(path: str | Path, arrays: Arrays, description: dict[str, Any]) -> None:
+    """Write `path` (.npz) and the description beside it (.json)."""
+    file, data = Path(path), arrays_bytes(arrays)
+    about = description["about"]
+    described = {"pdrm_policy": VERSION, **description, "sha256": hashlib.sha256(data).hexdigest(), "about": about}
+    write(file, data)
+    write(file.with_suffix(".json"), (json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the description in a policy's files."""
+    file = Path(path)
+    beside = file.with_suffix(".json")
+    try:
+        description = json.loads(decode(read_bytes(beside), str(beside)))
+        data = file.read_bytes()
+        with np.load(io.BytesIO(data), allow_pickle=False) as found:
+            arrays = {name: np.array(found[name]) for name in found.files}
+        same = hashlib.sha256(data).hexdigest() == description["sha256"]
+    except FAULTS as error:
+        raise no_policy(file, str(error)) from error
+    if not same:
+        raise no_policy(file, f"it does not match the fingerprint in {beside.name}")
+    if description.get("pdrm_policy") != VERSION:
+        raise no_policy(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
+    return arrays, description
+
+
+def no_policy(file: Path, why: str) -> BadPolicyFile:
+    """The error that a file holds no policy."""
+    fix = f"remove {file.parent} and train again, or restore a copy"
+    return BadPolicyFile(f"{file} is no policy, or is damaged: {why}", fix=fix)

@@ -1,0 +1,179 @@
+"""Domains in files: a map with its settings, arrays in an `.npz`; what was saved is loaded again, and faults are named."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.domains import find_domain, load_domain, names, save_domain
+from pdrm.domains.array_file import domain_bytes
+from pdrm.errors import (
+    BadArrays,
+    BadDomainFile,
+    BadDomainSetting,
+    CannotOpen,
+    CannotWrite,
+    NoStart,
+    PdrmError,
+    RaggedMap,
+    UnknownDomain,
+    UnknownFormat,
+    UnknownPlace,
+)
+from tests.contracts import check_domain
+from tests.domains.walks import walk, words
+
+ROOMS = """// rooms
+name        two-rooms
+step_limit  50          // steps
+place       k key
+start       o
+directions  yes
+step_reward -0.5
+
+#####
+#@.k#
+#.#.#
+#o..#  // a comment
+#####
+"""
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_map_with_settings(tmp_path):
+    rooms = load_domain(written(tmp_path / "rooms.txt", ROOMS))
+    check_domain(rooms)
+    assert (rooms.name, rooms.step_limit, rooms.states) == ("two-rooms", 50, 8)
+    assert rooms.events == ("u", "d", "l", "r", "key", "o")
+    assert len(rooms.arrays.start_state) == 2
+    labels, paid = walk(rooms, "rr")
+    assert (words(labels), paid) == (["r", "r+key"], -1.0)
+
+
+def test_a_bare_map_emits_its_characters(tmp_path):
+    kitchen = load_domain(written(tmp_path / "kitchen.txt", "@.c\n#.t\n"))
+    assert (kitchen.name, kitchen.events, kitchen.step_limit) == ("kitchen", ("c", "t"), 300)
+    assert words(walk(kitchen, "rrd")[0]) == ["", "c", "t"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("step_limt 5\n@.k", BadDomainSetting, r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit"),
+        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*floor is drawn as `.`"),
+        ("step_limit 0\n@.k", BadDomainSetting, "whole number from 1 on"),
+        ("step_limit 9\nstep_limit 8\n@.k", BadDomainSetting, "set twice"),
+        ("directions maybe\n@.k", BadDomainSetting, "directions yes"),
+        ("step_reward inf\n@.k", BadDomainSetting, "not a number"),
+        ("step_reward a\n@.k", BadDomainSetting, "not a number"),
+        ("place key k\n@.k", BadDomainSetting, "place k key"),
+        ("place # wall\n@.k", BadDomainSetting, "place k key"),
+        ("start kk\n@.k", BadDomainSetting, "start x"),
+        ("name a b\n@.k", BadDomainSetting, "name a-b"),
+        ("directions yes\n@.d", BadDomainSetting, "also a direction"),
+        ("place m mail\n@.k", UnknownPlace, "map.txt has no `m`"),
+        ("..k", NoStart, "map.txt:1:1"),
+        ("@.k\n..", RaggedMap, "map.txt:2:3"),
+        ("step_limit 5", RaggedMap, "no map"),
+    ],
+)
+def test_faulty_map_files(text, error, message, tmp_path):
+    with pytest.raises(error) as caught:
+        load_domain(written(tmp_path / "map.txt", text))
+    assert caught.match(message)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_was_saved_is_loaded_again(name, tmp_path):
+    domain = pdrm.domain(name)
+    save_domain(domain, tmp_path / "copy.npz")
+    again = load_domain(tmp_path / "copy.npz")
+    assert domain_bytes(again) == domain_bytes(domain)
+    for field in ("name", "labels", "events", "actions", "step_limit", "state_names", "picture", "machine", "lowest"):
+        assert getattr(again, field) == getattr(domain, field)
+    for one, other in zip(again.arrays, domain.arrays, strict=True):
+        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+    assert [test.name for test in again.tests] == [test.name for test in domain.tests]
+
+
+def npz(path, without=(), **changed):
+    """A file with the least a domain needs, made without this package."""
+    said = {"labels": [[], ["end"]], "step_limit": 10} | changed.pop("words", {})
+    arrays = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "words": json.dumps(said)} | changed
+    np.savez(path, **{name: np.array(value) for name, value in arrays.items() if name not in without})
+    return path
+
+
+def test_arrays_written_elsewhere(tmp_path):
+    line = load_domain(npz(tmp_path / "line.npz"))
+    check_domain(line)
+    assert (line.name, line.states, line.actions, line.events) == ("line", 2, ("0", "1"), ("end",))
+    two = load_domain(npz(tmp_path / "two.npz", start_state=[0, 1], start_probability=[0.5, 0.5], start_label=[-1, 1]))
+    assert two.arrays.start_label.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"next": [[0, 2], [0, 1]]}, BadArrays, "bad.npz: domain `bad`: next is 2 at state 0, action 1"),
+        ({"reward": [[0, 0], [0, np.nan]]}, BadArrays, "reward is nan at state 1, action 1"),
+        ({"without": ("label",)}, BadDomainFile, "it has no 'label'"),
+        ({"without": ("words",)}, BadDomainFile, "it has no 'words'"),
+        ({"words": {"step_limit": 0}}, BadDomainSetting, "bad.npz: .*step limit"),
+        ({"words": {"labels": "end"}}, BadDomainFile, "are lists"),
+        ({"words": {"labels": [[], [1]]}}, BadDomainFile, "are texts"),
+        ({"words": {"lowest": "low"}}, BadDomainFile, "`lowest` is not a number"),
+        ({"words": {"pdrm_domain": 9}}, BadDomainFile, "version 9"),
+        ({"words": {"picture": {"scenes": [[["..."], ""]], "scene": [0, 0], "cell": [[0, 0], [0, 3]]}}}, BadDomainFile,
+         "picture"),
+        ({"start_state": [0], "start_probability": [1.0]}, BadDomainFile, "start_label"),
+        ({"start_state": [0.5], "start_probability": [1.0], "start_label": [-1]}, BadDomainFile, "bad.npz"),
+    ],
+)  # fmt: skip
+def test_faulty_array_files(changed, error, message, tmp_path):
+    with pytest.raises(error, match=message) as caught:
+        load_domain(npz(tmp_path / "bad.npz", **changed))
+    assert caught.value.fix
+
+
+def test_damaged_files_are_noticed(tmp_path):
+    save_domain(pdrm.domain("letter"), tmp_path / "letter.npz")
+    whole = (tmp_path / "letter.npz").read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for damaged in (b"", b"PK", whole[:100], whole[:-50], b"not arrays", flipped):
+        (tmp_path / "damaged.npz").write_bytes(damaged)
+        with pytest.raises(BadDomainFile, match=r"damaged\.npz"):
+            load_domain(tmp_path / "damaged.npz")
+
+
+def test_code_in_a_file_is_not_run(tmp_path):
+    np.savez(tmp_path / "code.npz", next=np.array([[print]], object), allow_pickle=True)
+    with pytest.raises(BadDomainFile):
+        load_domain(tmp_path / "code.npz")
+
+
+def test_names_and_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "kitchen", "@.c\n")
+    assert (find_domain("letter").name, find_domain("kitchen").events) == ("letter", ("c",))
+    with pytest.raises(UnknownDomain, match="did you mean `letter`"):
+        find_domain("lettr")
+    with pytest.raises(CannotOpen, match=r"none\.txt.*no such file"):
+        find_domain("none.txt")
+    with pytest.raises(CannotOpen):
+        find_domain(tmp_path)
+    (tmp_path / "latin.txt").write_bytes(b"@.\xe9")
+    with pytest.raises(BadDomainFile, match="byte 2"):
+        find_domain("latin.txt")
+    with pytest.raises(UnknownFormat, match=r"kitchen\.txt"):
+        save_domain(pdrm.domain("letter"), "kitchen.txt")
+    with pytest.raises(CannotWrite):
+        save_domain(pdrm.domain("letter"), tmp_path / "nowhere" / "letter.npz")
+    assert issubclass(UnknownDomain, PdrmError)

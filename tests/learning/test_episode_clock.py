@@ -1,0 +1,179 @@
+"""The wall-clock limit: kernel and readable learner are cut at the same update by a clock that counts updates, and by a real
+clock episodes take about as long as they may. And where an episode is cut, what really happened is learnt all the same."""
+
+import time
+
+import pytest
+
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.agents import settings_for, training_for
+from pdrm.learning.tabular.episode_clock import EpisodeClock
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical
+from pdrm.learning.tabular.hierarchical_settings import Hierarchical
+from pdrm.learning.tabular.learnt import policy_of
+from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+from pdrm.learning.tabular.training import Training
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.simulation import pushdown_to_counting
+from pdrm.product.view import FullStack, TopK
+
+CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
+
+
+def timed_by_updates(training):
+    """Every update takes a second, and the clock is read after each."""
+    progress = training.progress
+    training.clock = EpisodeClock(
+        training.settings.seconds_per_episode, lambda: float(progress.whole[at.UPDATES]), every=1
+    )
+    return training
+
+
+def learnt(training):
+    """The tables as the readable learner has them; counters are written as symbols."""
+    table = policy_of(training, {}).table
+    rows = (table.seen(row) for row in range(len(table)))
+    return {
+        (s, state, tuple(map(str, memory))): values
+        for (s, state, memory), values in zip(rows, table.value.tolist(), strict=True)
+    }
+
+
+class Counting(ReadableQLearning):
+    """Its clock counts the updates of the episode."""
+
+    def episode(self):
+        self.updates, self.now = 0, lambda: float(self.updates)
+        return super().episode()
+
+    def update(self, *step):
+        self.updates += 1
+        super().update(*step)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.5, 40.5])
+@pytest.mark.parametrize(("choice", "budget"), CHOICES)
+@pytest.mark.parametrize(
+    ("machine", "view"), [(catalogue("treasure-maze"), TopK(1)), (catalogue("treasure-maze"), FullStack()), (COUNTING, FullStack())]
+)  # fmt: skip
+def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget, seconds):
+    settings = QLearning(
+        learning_rate=0.3,
+        counterfactuals=choice,
+        updates_per_step=budget,
+        operations_per_episode=3_000,
+        seconds_per_episode=seconds,
+    )
+    training = timed_by_updates(Training(domain("maze-5x5"), machine, view, settings, seed=5))
+    training.advance(12)
+    readable = Counting(domain("maze-5x5"), machine, view, settings, Chance(streams(5, 2)[:1]))
+    paid = [readable.episode() for _ in range(12)]
+    assert learnt(training) == readable.q
+    assert training.progress.real[at.LAST_RETURN] == paid[-1]
+    assert training.progress.whole[at.ALL_STEPS] < 12 * 15
+
+
+class CountingHierarchical(ReadableHierarchical):
+    """Its clock counts the updates of the episode, as the kernel does: one an option, and the meta-policy's."""
+
+    def episode(self):
+        self.updates, self.now = 0, lambda: float(self.updates)
+        return super().episode()
+
+    def learn(self, s, here, a, o):
+        self.updates += len(self.options[here.state])
+        super().learn(s, here, a, o)
+
+    def learn_meta(self, *given):
+        self.updates += 1
+        super().learn_meta(*given)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 30.5, 100.5])
+@pytest.mark.parametrize("name", ["letter", "maze-5x5", "deliver-8"])
+def test_the_hierarchical_agents_are_cut_alike(name, seconds):
+    where = domain(name)
+    machine = catalogue(where.machine)
+    settings = Hierarchical(learning_rate=0.3, seconds_per_episode=seconds)
+    training = timed_by_updates(HierarchicalTraining(where, machine, TopK(1), settings, seed=5))
+    training.advance(12)
+    readable = CountingHierarchical(where, machine, TopK(1), settings, Chance(streams(5, 2)[:1]))
+    paid = [readable.episode() for _ in range(12)]
+    meta = policy_of(training, {}).meta
+    for row in range(len(meta)):
+        s, state, stack = meta.seen(row)
+        count = len(readable.options[state])
+        assert meta.value[row].tolist()[:count] == readable.meta[s, state, stack]
+    assert len(meta) == len(readable.meta)
+    assert training.progress.real[at.LAST_RETURN] == paid[-1]
+    assert training.progress.whole[at.ALL_UPDATES] == pytest.approx(12 * seconds, abs=12 * 20)
+
+
+NEVER = "events A B C\nstart u\nfinal v\notherwise stay 0\n"
+TASKS = {
+    "stack": f"{NEVER}stack #\nu -> v : A & !A, # / #, 1\n",
+    "counters": f"{NEVER}counters 1\nu -> v : A & !A, [-] / [0], 1\n",
+}
+"""A task that cannot be done."""
+
+
+@pytest.mark.parametrize("agent", ["q", "cprm", "hrm", "cra-q", "cra-cql"])
+def test_a_real_clock_cuts_every_agent(agent):
+    given = {"seconds_per_episode": 0.02, "step_limit": 10**9, "epsilon": 1.0, "epsilon_decay": 1.0}
+    machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
+    training = training_for(domain("letter"), agent, "full", settings_for("letter", agent, given), 0, machine)
+    training.advance(1)
+    began = time.perf_counter()
+    training.advance(6)
+    assert training.episodes == 6
+    assert 5 * 0.02 < time.perf_counter() - began < 5  # a busy computer may take a while to come back to us
+    assert 1_000 < training.progress.whole[at.ALL_STEPS] < 6 * 10**9
+
+
+def test_what_does_not_reach_the_limit_is_not_changed_by_it():
+    def digest(seconds):
+        settings = QLearning(counterfactuals="deduplicated", seconds_per_episode=seconds)
+        training = Training(domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1)
+        training.advance(200)
+        return policy_of(training, {}).digest()
+
+    assert digest(None) == digest(1_000.0)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
+def test_no_time_is_no_limit(wrong):
+    for kind in (QLearning, Hierarchical):
+        with pytest.raises(BadSetting, match="seconds_per_episode"):
+            kind(seconds_per_episode=wrong)
+
+
+class Noting(ReadableQLearning):
+    """Notes the transitions that were really made."""
+
+    made = frozenset()
+
+    def learn(self, s, here, a, o):
+        self.made |= {(s, here.state, here.stack, a)}
+        return super().learn(s, here, a, o)
+
+
+@pytest.mark.parametrize("operations", range(4, 200, 7))
+def test_the_real_transition_is_learnt_where_operations_run_out(operations):
+    """Every step of LetterEnv pays something, so that what was learnt is not 0."""
+    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5)
+    where, machine = domain("letter"), catalogue("letter-cra")
+    training = Training(where, machine, FullStack(), settings, seed=operations)
+    training.advance(20)
+    readable = Noting(where, machine, FullStack(), settings, Chance(streams(operations, 2)[:1]))
+    for _ in range(20):
+        readable.episode()
+    table = learnt(training)
+    assert table == readable.q
+    assert readable.made
+    assert all(table[s, state, stack][a] != 0.0 for s, state, stack, a in readable.made)

@@ -1,0 +1,128 @@
+"""Every agent leaves a policy: saved, loaded by one loader, asked to act, and played; what is not one is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.errors import BadPolicyFile, WrongPolicy
+from pdrm.learning.tabular.agents import settings_for, training_for
+from pdrm.learning.tabular.evaluation import Trained, evaluated
+from pdrm.learning.tabular.hierarchical_policy import HierarchicalPolicy
+from pdrm.learning.tabular.learnt import policy_of
+from pdrm.learning.tabular.policies import check_same_machine, load_policy
+from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular.run import RunSpec, execute
+from pdrm.machines.catalogue import text_of
+
+AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
+
+
+def trained(agent, name="maze-5x5", episodes=1_500):
+    training = training_for(pdrm.domain(name), agent, AGENTS[agent], settings_for(name, agent, {}), 3, None)
+    training.advance(episodes)
+    return training
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_was_saved_is_loaded_again(agent, tmp_path):
+    training = trained(agent, episodes=50)
+    policy = policy_of(training, {"who": "me"})
+    policy.save(tmp_path / "mine.npz")
+    again = pdrm.load_policy(tmp_path / "mine.npz")
+    assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else Policy)
+    assert (again.digest(), again.about, again.actions) == (policy.digest(), {"who": "me"}, ("u", "d", "l", "r"))
+    assert (str(again.view), len(again)) == (AGENTS[agent], int(training.values.index.used[0]))
+    again.save(tmp_path / "copy.npz")
+    for ending in ("npz", "json"):
+        assert (tmp_path / f"copy.{ending}").read_bytes() == (tmp_path / f"mine.{ending}").read_bytes()
+    check_same_machine(again, pdrm.to_text(training.machine))
+    with pytest.raises(WrongPolicy):
+        check_same_machine(again, text_of("letter"))
+
+
+@pytest.mark.parametrize("agent", ["q", "cprm", "cra-q", "cra-cql"])
+def test_every_row_is_found_by_what_it_stands_for(agent):
+    policy = policy_of(trained(agent, episodes=60), {})
+    rows = [policy.seen(row) for row in range(len(policy))]
+    assert len(set(rows)) == len(policy)
+    for row, seen in enumerate(rows):
+        assert policy.values(*seen).tolist() == policy.table.value[row].tolist()
+        assert policy.act(*seen) == policy.table.value[row].argmax()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_was_never_met_is_worth_nothing(agent):
+    policy = policy_of(trained(agent, episodes=5), {})
+    state, memory = ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
+    option = (0,) if agent == "hrm" else ()
+    for s in (0, 7, 10**6, -1):
+        if agent in ("cra-q", "cra-cql") or s not in range(8):
+            assert not policy.values(s, state, memory, *option).any()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_evaluation_plays_what_the_run_tested(agent, tmp_path):
+    """The maze is deterministic, and so is a policy that has learnt it: the same returns, readable and in the kernel."""
+    settings = settings_for("maze-5x5", agent, {"episodes": 3_000, "test_every": 1_500})
+    spec = RunSpec("maze-5x5", agent, AGENTS[agent], settings, seed=1)
+    result = execute(spec, tmp_path)
+    record = evaluated(tmp_path, 10, seed=0)
+    assert sorted(record["returns"]) == sorted(result.tests[-1].returns.tolist())
+    assert record["mean_steps"] == result.tests[-1].steps.mean()
+
+
+def test_a_hierarchical_policy_follows_options(tmp_path):
+    settings = settings_for("letter", "hrm", {"episodes": 300, "learning_rate": 0.3, "epsilon": 0.3})
+    execute(RunSpec("letter", "hrm", "1", settings, seed=1), tmp_path)
+    run = Trained.load(tmp_path)
+    rules = {str(rule) for rule in run.machine.transitions}
+    for seed in range(5):
+        moments = list(run.episode(np.random.default_rng(seed)))
+        assert moments[0].option is None
+        assert {moment.option for moment in moments[1:]} <= rules
+        for earlier, before, after in zip(moments, moments[1:], moments[2:], strict=False):
+            if before.option != after.option:  # only where one ends is another chosen
+                assert before.configuration != earlier.configuration or before.label
+
+
+def test_options_and_configurations_that_are_none_are_refused():
+    policy = policy_of(trained("hrm", episodes=20), {})
+    assert policy.act(0, "search", ("#",)) == policy.act(0, "search", ("#",), policy.option(0, "search", ("#",)))
+    for option in (-1, 99):
+        with pytest.raises(WrongPolicy, match=f"no option {option}"):
+            policy.act(0, "search", ("#",), option)
+    with pytest.raises(WrongPolicy, match="final"):
+        policy.act(0, "home", ())
+    with pytest.raises(WrongPolicy, match="no state"):
+        policy.act(0, "serch", ("#",))
+    counting = policy_of(trained("cra-q", episodes=20), {})
+    for memory in ((1,), (1, 2, 3), (-1, 0), ("1", "0"), "10", (1.5, 0)):
+        with pytest.raises(WrongPolicy, match="counters"):
+            counting.act(0, "search@#", memory)
+
+
+@pytest.mark.parametrize("agent", ["hrm", "cra-q"])
+def test_damage_is_noticed(agent, tmp_path):
+    policy_of(trained(agent, episodes=20), {}).save(tmp_path / "policy.npz")
+    file = tmp_path / "policy.npz"
+    whole, description = file.read_bytes(), json.loads(file.with_suffix(".json").read_text())
+    for damaged in (whole[:200], whole[:-1000], b"", b"no policy", whole.replace(b"value", b"velue")):
+        file.write_bytes(damaged)
+        with pytest.raises(BadPolicyFile):
+            load_policy(file)
+    file.write_bytes(whole)
+    wrong = [{"view": "many"}, {"actions": ["u"]}, {"states": ["search"]}, {"pdrm_policy": 9}]
+    wrong += [{"kind": "stack" if agent == "hrm" else "options"}]
+    wrong += [{"options": {}}, {"stack": ["#"]}, {"options": {"search": []}}] if agent == "hrm" else []
+    for change in wrong:
+        file.with_suffix(".json").write_text(json.dumps({**description, **change}))
+        with pytest.raises(BadPolicyFile):
+            load_policy(file)
+    file.with_suffix(".json").write_text("[]")
+    with pytest.raises(BadPolicyFile):
+        load_policy(file)
+    file.with_suffix(".json").unlink()
+    with pytest.raises(pdrm.PdrmError):
+        load_policy(file)
