@@ -26,7 +26,7 @@ test: .venv/dev.done ## set up, lint, type-check, test
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
 
-reproduce: .venv/core.done ## set up, check and draw every machine of the paper
+reproduce: .venv/core.done ## set up, run the paper's tabular experiments, judge its claims, write the report
 	$(BIN)/python -m pdrm reproduce
 
 format: .venv/dev.done ## format and fix the code

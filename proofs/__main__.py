@@ -48,7 +48,7 @@ def main() -> int:
     try:
         with _shown(console, proofs, records) as show:
             for outcome in outcomes(proofs, records, asked.workers, deadline):
-                records[outcome.name].add(outcome.seed, outcome.cases, outcome.seconds, outcome.message)
+                records[outcome.name].add(outcome.seed, outcome.cases, outcome.seconds, outcome.message, outcome.counts)
                 save(outcome.name, records[outcome.name])
                 if outcome.message:
                     console.print(f"wrong   {outcome.name}, seed {outcome.seed}:\n{outcome.message}", markup=False)
@@ -70,7 +70,9 @@ def verdict(proof: Proof, record: Record) -> str:
     elif record.cases < proof.target:
         word, cases = "so far", f"{record.cases:,} of {proof.target:,} cases"
     wrong = f"{len(record.wrong)} wrong{' (stopped)' if len(record.wrong) >= MOST_WRONG else ''}"
-    return f"{word:<7} {proof.name:<14} {cases}, {wrong}   {_duration(record.seconds)} of one core   {proof.claim}"
+    time_taken = f"{_duration(record.seconds)} of one core"
+    beside = f" ({proof.say(record.counts)})" if record.counts else ""
+    return f"{word:<7} {proof.name:<14} {cases}, {wrong}   {time_taken}   {proof.claim}{beside}"
 
 
 def _arguments() -> argparse.Namespace:

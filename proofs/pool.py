@@ -24,6 +24,12 @@ PROOFS = {
     "simulation": "proofs.translation:SIMULATION",
     "peers-counting": "proofs.peers_counting:PROOF",
     "mutations": "proofs.mutations:PROOF",
+    "resume": "proofs.resume:PROOF",
+    "clusters": "proofs.clusters:PROOF",
+    "sizes": "proofs.sizes:PROOF",
+    "values": "proofs.values:PROOF",
+    "exact-values": "proofs.values:EXACT",
+    "sufficient-k": "proofs.sufficient_k:PROOF",
 }
 """Name -> where the proof is."""
 
@@ -39,6 +45,8 @@ class Checked(NamedTuple):
     cases: int
     seconds: float
     message: str
+    counts: dict[str, int]
+    """What it counted beside its cases."""
 
 
 def proof_of(name: str) -> Proof:
@@ -51,13 +59,15 @@ def proof_of(name: str) -> Proof:
 def checked(name: str, seed: int) -> Checked:
     """Run one check in this process. Whatever goes wrong in it is a failed case, to be shown with its seed."""
     begin = time.perf_counter()
-    cases, message = 0, ""
+    cases, message, counts = 0, "", dict[str, int]()
     try:
-        cases = proof_of(name).check(seed)
+        found = proof_of(name).check(seed)
+        counts = {} if isinstance(found, int) else dict(found)
+        cases = found if isinstance(found, int) else counts.pop("cases", 0)
         assert cases > 0, "the check tried no case"
     except Exception as error:
         message = (str(error) if isinstance(error, AssertionError) else "") or traceback.format_exc()
-    return Checked(name, seed, cases, time.perf_counter() - begin, message)
+    return Checked(name, seed, cases, time.perf_counter() - begin, message, counts)
 
 
 def outcomes(proofs: dict[str, Proof], records: dict[str, Record], workers: int, deadline: float) -> Iterator[Checked]:

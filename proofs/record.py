@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,14 +25,17 @@ class Record:
     seconds: float = 0.0
     done: list[int] = field(default_factory=list)
     wrong: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, seed: int, cases: int, seconds: float, message: str) -> None:
+    def add(self, seed: int, cases: int, seconds: float, message: str, counts: Mapping[str, int] | None = None) -> None:
         """Count one check; a message is a failure."""
         self.done.append(seed)
         self.cases += cases
         self.seconds += seconds
         if message:
             self.wrong[str(seed)] = message
+        for name, count in (counts or {}).items():
+            self.counts[name] = self.counts.get(name, 0) + count
 
 
 def source_hash(about: tuple[str, ...], root: Path = ROOT) -> str:

@@ -1,9 +1,13 @@
 """What the tests share: the `pdrm` command run in this process."""
 
+import os
 import sys
 from dataclasses import dataclass
 
 import pytest
+
+# XLA's pool of threads for the processor can stall on machines with few cores.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from proofs import mutations
+from proofs import mutations, sufficient_k, values
 from proofs.pool import PROOFS, proof_of
 from proofs.record import Record, load, save, source_hash
 
 ROOT = Path(__file__).parent.parent
+AT_LEAST = {"resume": 200, "clusters": 8, "values": 10_000, "exact-values": 10_000, "sufficient-k": 10_000}
+"""A case of these takes longer: a whole product, or seconds."""
 
 
 def test_damaged_files():
     assert mutations.check(seed=0, cases=500) == 500
+
+
+def test_values():
+    counted = values.check(seed=0, products=20)
+    assert counted["cases"] >= 20
+    assert values.check_exact(seed=0, products=20)["cases"] == 20
+
+
+def test_sufficient_k():
+    counted = sufficient_k.check(seed=0, products=20)
+    assert counted["cases"] >= 20
+    assert counted["answers"] == 20 * 3 * len(sufficient_k.KS)
+    assert counted["no"] > 0
+    assert counted["undecided"] == 0
+    assert counted["certificates accepted"] == counted["false ones rejected"] > 0
 
 
 @pytest.mark.parametrize("name", PROOFS)
@@ -23,7 +40,7 @@ def test_every_proof_is_there_and_states_its_claim(name):
     proof = proof_of(name)
     assert proof.name == name
     assert proof.claim
-    assert proof.target >= 100_000
+    assert proof.target >= AT_LEAST.get(name, 100_000)
     assert all((ROOT / "src" / "pdrm" / folder).is_dir() for folder in proof.about)
 
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from pdrm.experiments.backends import Workers
     from pdrm.experiments.files import load_study
     from pdrm.experiments.reproduce import run_study
+    from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases
     from pdrm.experiments.study import Line, Panel, Study
+    from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.learning.tabular.learnt import policy_of
     from pdrm.learning.tabular.policies import load_policy
     from pdrm.learning.tabular.settings import QLearning
@@ -91,6 +93,7 @@ _HOMES = {
     "QLearning": "pdrm.learning.tabular.settings",
     "Training": "pdrm.learning.tabular.training",
     "policy_of": "pdrm.learning.tabular.learnt",
+    "CounterfactualReplayBuffer": "pdrm.learning.deep.sb3",
     "load_policy": "pdrm.learning.tabular.policies",
     # What can be proved (Section 4)
     "check_k": "pdrm.analysis.check_k",
@@ -101,6 +104,8 @@ _HOMES = {
     "load_study": "pdrm.experiments.files",
     "run_study": "pdrm.experiments.reproduce",
     "Workers": "pdrm.experiments.backends",
+    "TensorBoard": "pdrm.experiments.sinks",
+    "WeightsAndBiases": "pdrm.experiments.sinks",
     # Looking at machines
     "draw": "pdrm.drawing",
     "draw_run": "pdrm.drawing",
@@ -142,6 +147,7 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "QLearning",
     "Training",
     "policy_of",
+    "CounterfactualReplayBuffer",
     "load_policy",
     "check_k",
     "Study",
@@ -150,6 +156,8 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "load_study",
     "run_study",
     "Workers",
+    "TensorBoard",
+    "WeightsAndBiases",
     "draw",
     "draw_run",
     "PdrmError",

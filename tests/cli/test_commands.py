@@ -161,7 +161,7 @@ def test_every_command_has_help_with_an_example(command, pdrm):
 
 
 def test_reproduce_writes_a_page_with_every_machine(pdrm, tmp_path):
-    outcome = pdrm("reproduce", "-o", tmp_path / "report")
+    outcome = pdrm("reproduce", "paint", "--seeds", 1, "--workers", 1, "-o", tmp_path / "report")
     assert outcome.code == 0
     page = (tmp_path / "report" / "index.html").read_text()
     assert page.count("<svg") == len(names())

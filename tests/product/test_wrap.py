@@ -34,7 +34,14 @@ def test_an_episode_of_letter():
     assert steps[-1][4] == {
         "label": C,
         "at": 7,
-        "machine": {"reward": 1.0, "environment_reward": 0.5, "state": "u2", "stack": ("#",), "label": C},
+        "machine": {
+            "reward": 1.0,
+            "environment_reward": 0.5,
+            "environment_terminated": False,
+            "state": "u2",
+            "stack": ("#",),
+            "label": C,
+        },
     }
 
 

@@ -99,7 +99,7 @@ def _evaluated(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Float
     looked = product.states.looked[: len(product)]
     value = np.where(looked, 0.0, beyond)
     error = evaluate(
-        product.next, product.reward, product.place, product.domain.arrays.probability, looked, values.discount, action,
+        product.next, product.reward, product.place, product.probability, looked, values.discount, action,
         value, SWEEPS,
     )  # fmt: skip
     return value, (error + values.slack) / (1 - values.discount)
@@ -115,18 +115,17 @@ def _lowest(optimal: Optimal) -> Floats:
 
 def _from_start(product: FiniteProduct, value: Floats) -> float:
     after = np.where(product.starts == END, 0.0, value[product.starts])
-    return float((product.domain.arrays.start_probability * (product.start_paid + after)).sum())
+    return float((product.start_probability * (product.start_paid + after)).sum())
 
 
 def _improved(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:
     """For each class the action of highest worth, averaged over its members as often as they are met."""
     product = optimal.product
-    arrays = product.domain.arrays
-    shared = (product.next, product.reward, product.place, arrays.probability)
+    shared = (product.next, product.reward, product.place, product.probability)
     begin = np.zeros(len(product))
     there = product.starts != END
-    np.add.at(begin, product.starts[there], arrays.start_probability[there])
-    often = met(product.next, product.place, arrays.probability, optimal.values.discount, action, begin, SWEEPS)
+    np.add.at(begin, product.starts[there], product.start_probability[there])
+    often = met(product.next, product.place, product.probability, optimal.values.discount, action, begin, SWEEPS)
     q = worth(*shared, optimal.values.discount, value) * often[:, None]
     total = np.zeros((int(number.max(initial=0)) + 1, q.shape[1]))
     np.add.at(total, number, q)

@@ -31,6 +31,8 @@ MOST_TIED = 300_000
 """States among which ties are looked for at most."""
 GROWTH = 1.5
 """How much a product grows before ties are looked for again."""
+BETWEEN = 20
+"""Rounds after which they are looked for in any case: a true tie would else be followed for ever."""
 TO_THE_END = 60
 """Steps that the optimal actions are followed from the start."""
 
@@ -83,18 +85,22 @@ def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     asked = np.arange(len(product))
     if depth is not None and product.open.size:
         asked = np.flatnonzero(product.states.depth[: len(product)] <= depth)
-    settled, known = 0, None
+    settled, known, undecided, since = 0, None, asked, 0
     for last in range(rounds, 0, -1):
         found = values(product, discount, known=known)
         known = found.known or known
-        further = _worth_a_look(product, found, asked)
+        further = _worth_a_look(product, found, undecided)
         if watch is not None:
             watch(len(product), most)
         done = last == 1 or not further.size or len(product) + further.size > most
-        if done or len(product) > GROWTH * settled:  # ties cost time: they are looked for now and then
+        since += 1
+        if (
+            done or len(product) > GROWTH * settled or since > BETWEEN
+        ):  # ties cost time: they are looked for now and then
             answer = _decide(product, found, asked, depth)
-            settled = len(product)
-            if done or answer.decided() == 1.0:
+            settled, since = len(product), 0
+            undecided = asked[answer.surely[asked] != answer.possibly[asked]]
+            if done or not undecided.size:
                 break
         product.look(further)
     return _to_the_end(answer, int(GROWTH * len(product)) + 1)
@@ -143,7 +149,7 @@ def possible_actions(product: FiniteProduct, found: Values) -> Flags:
 
 def _worth(product: FiniteProduct, found: Values, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """[x, action]: what an action is worth, by these values."""
-    return worth(product.next, product.reward, product.place, product.domain.arrays.probability, found.discount, value)
+    return worth(product.next, product.reward, product.place, product.probability, found.discount, value)
 
 
 def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.analysis.values.closed.kernels import extremes, solve
 from pdrm.analysis.values.glimpse import glimpses
 from pdrm.analysis.values.graph.kernels import components
-from pdrm.analysis.values.kernels import glimpse_values, solve, tighten
+from pdrm.analysis.values.kernels import glimpse_values, tighten
 from pdrm.analysis.values.rationals import largest_reward
 from pdrm.errors import NoDiscount
 from pdrm.product.finite.arrays import END
@@ -62,7 +63,7 @@ class Values:
 
     def at_start(self, product: FiniteProduct) -> tuple[float, float]:
         """The interval of the value from the start: over its outcomes, with what is paid before the first action."""
-        chance = product.domain.arrays.start_probability
+        chance = product.start_probability
         ends = []
         for bounds in (self.lower, self.upper):
             after = np.where(product.starts == END, 0.0, bounds[product.starts] if len(bounds) else 0.0)
@@ -87,9 +88,9 @@ def values(product: FiniteProduct, discount: float, precision: float = 1e-9, kno
     count = len(product)
     order, first = components(product.next.reshape(count, int(np.prod(product.next.shape[1:]))))
     looked = product.states.looked[:count]
-    shared = (order, first, product.next, product.reward, product.place, product.domain.arrays.probability, looked)
+    shared = (order, first, product.next, product.reward, product.place, product.probability)
     if looked.all():
-        known, slack = None, _slack(product, _range_of_all(product, discount))
+        known, slack = None, _slack(product, _range(extremes(*shared[2:]), discount))
         value, error = np.zeros(count), np.zeros(count)
         precise = max(precision, 8 * slack / (1 - discount))
         sweeps = solve(*shared, discount, precise, slack, value, error, MOST_SWEEPS)
@@ -100,7 +101,7 @@ def values(product: FiniteProduct, discount: float, precision: float = 1e-9, kno
         at = (product.place, product.states.state[:count], product.stacks.symbol[product.states.node[:count]])
         lower, upper = known.lower[at], known.upper[at]
         precise = max(precision, 8 * slack / (1 - discount))
-        sweeps = tighten(*shared, discount, precise, slack, lower, upper, MOST_SWEEPS)
+        sweeps = tighten(*shared, looked, discount, precise, slack, lower, upper, MOST_SWEEPS)
     return Values(discount, lower, upper, slack, int(sweeps), len(first) - 1, known)
 
 
@@ -115,13 +116,14 @@ def known_by_top(product: FiniteProduct, discount: float) -> Known:
 
     Only the machine and the domain count, not how much of the product has been built.
     """
-    seen, table, arrays = glimpses(product.table), product.table, product.domain.arrays
+    seen, table = glimpses(product.table), product.table
+    arrays = product.domain.arrays._replace(probability=product.probability)
     final = seen.state >= table.first_final
     own = arrays.reward[arrays.probability > 0]
     ends = bool(arrays.terminal[arrays.next[arrays.probability > 0]].any())
     on = np.add.outer(own, np.unique(seen.paid[~final])).ravel()
     off = np.add.outer(own, np.unique(seen.paid if ends else seen.paid[final])).ravel()
-    extent = _range(on, off, discount)
+    extent = _range((*_extremes(on), *_extremes(off)), discount)
     slack = _slack(product, extent)
     tables = []
     for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
@@ -140,19 +142,16 @@ class _Extent(NamedTuple):
     reward: float
 
 
-def _range(on: Floats, off: Floats, discount: float) -> _Extent:
-    """Of rewards that are paid again and again, and of those that come at most once, at the end."""
-    lowest = min(on.min(initial=np.inf) / (1 - discount), off.min(initial=np.inf))
-    highest = max(on.max(initial=-np.inf) / (1 - discount), off.max(initial=-np.inf))
-    largest = max(np.abs(on).max(initial=0.0), np.abs(off).max(initial=0.0))
-    return _Extent(float(lowest), float(highest), float(largest)) if lowest <= highest else _Extent(0.0, 0.0, 0.0)
+def _extremes(rewards: Floats) -> tuple[float, float]:
+    return float(rewards.min(initial=np.inf)), float(rewards.max(initial=-np.inf))
 
 
-def _range_of_all(product: FiniteProduct, discount: float) -> _Extent:
-    """The same of a product without open states."""
-    used = product.domain.arrays.probability[product.place] > 0
-    last = used & (product.next == END)
-    return _range(product.reward[used & ~last], product.reward[last], discount)
+def _range(extremes: tuple[float, float, float, float], discount: float) -> _Extent:
+    """From the extremes of rewards that are paid again and again, and of those that come at most once, at the end."""
+    low, high, last_low, last_high = extremes
+    lowest, highest = min(low / (1 - discount), last_low), max(high / (1 - discount), last_high)
+    largest = max((abs(reward) for reward in extremes if np.isfinite(reward)), default=0.0)
+    return _Extent(lowest, highest, largest) if lowest <= highest else _Extent(0.0, 0.0, 0.0)
 
 
 def _slack(product: FiniteProduct, extent: _Extent) -> float:
@@ -160,4 +159,4 @@ def _slack(product: FiniteProduct, extent: _Extent) -> float:
     size = (
         extent.reward + largest_reward(product.domain, product.machine) + max(abs(extent.lowest), abs(extent.highest))
     )
-    return 4 * (product.next.shape[2] + 3) * EPSILON * size
+    return float(4 * (product.next.shape[2] + 3) * EPSILON * size)

@@ -100,7 +100,7 @@ def convert(
 ) -> None:
     """Convert a machine to another format or kind.
 
-    Reads .pdrm, JSON and Toro Icarte's reward machines. Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
+    Reads .pdrm, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
     from pdrm.drawing import FORMATS as DRAWINGS
     from pdrm.drawing import draw as draw_machine

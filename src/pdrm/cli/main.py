@@ -13,7 +13,9 @@ from pdrm.cli import machine_commands
 from pdrm.cli.bench import bench
 from pdrm.cli.check_k import check_k
 from pdrm.cli.claims import claims
+from pdrm.cli.doctor import doctor
 from pdrm.cli.explain import explain
+from pdrm.cli.new import new
 from pdrm.cli.output import print_error
 from pdrm.cli.replay import replay
 from pdrm.cli.report import report
@@ -31,10 +33,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: loading rich for it would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: pdrm check letter",
+    epilog="Start with: pdrm new garden",
 )
 
 for command in (
+    new,
     machine_commands.check,
     machine_commands.step,
     machine_commands.draw,
@@ -53,6 +56,7 @@ for command in (
     reproduce,
     report,
     claims,
+    doctor,
 ):
     # A word may begin with `-`, the empty label: it is not an option.
     app.command(context_settings={"ignore_unknown_options": command is machine_commands.step})(command)

@@ -1,38 +1,74 @@
-"""`pdrm reproduce`: check, compile and draw every machine of the paper, and write the report."""
+"""`pdrm reproduce`: the paper's tabular figures, the tables and claims from them, and the report."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pdrm.cli.output import next_command
+from pdrm.cli.study_options import CORES, Address, Backend, Count, Memory, Report, Seeds
+
+if TYPE_CHECKING:
+    from pdrm.experiments.claims.claim import Judged
+    from pdrm.experiments.reproduce import Outcome
+
+CLAIMS = "claims.json"
 
 
 def reproduce(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the report.")] = Path("report"),
+    figure: Annotated[
+        list[str] | None, typer.Argument(help="letter, maze, multi, deliver, paint, or a panel such as maze-5x5. [all]")
+    ] = None,
+    seeds: Seeds = None,
+    workers: Count = CORES,
+    backend: Backend = "loky",
+    address: Address = None,
+    memory: Memory = None,
+    output: Report = Path("report"),
 ) -> None:
-    """Check and draw the paper's machines, write the report.
+    """Run the paper's tabular experiments, judge its claims, write the report.
 
-    Example: pdrm reproduce
+    Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
     """
-    from rich.progress import track
+    from pdrm.cli.claims import print_claims
+    from pdrm.cli.study_runs import end_if_failed, run_shown
+    from pdrm.experiments.backends import Workers
+    from pdrm.experiments.paper.figures import figures
 
-    from pdrm.errors import CannotWrite
-    from pdrm.machines.catalogue import names
-    from pdrm.machines.text.whole_file import write
-    from pdrm.report.machines import machine_section
-    from pdrm.report.page import page
+    chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+    studies = figures(figure or [], seeds)
+    outcome = run_shown(studies, output, chosen)
+    found = _judged(output, seeds, {study.name for study in studies} if figure else None)
+    print_claims(found, details=False)
+    _write_page(output, outcome, found, theory=not figure)
+    for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
+        typer.echo(f"wrote {output / name}")
+    end_if_failed(outcome.failures)
+    next_command("pdrm claims --details")
 
-    sections = [machine_section(name) for name in track(names(), description="machines")]
-    introduction = "Every machine printed in the paper and a few classics, checked and drawn from their files."
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(
-            f"the folder {output} cannot be made: {error.strerror}", fix="choose another with -o"
-        ) from error
-    write(output / "index.html", page("Pushdown reward machines", introduction, sections).encode())
-    typer.echo(f"wrote {output / 'index.html'}")
-    next_command('pdrm step letter "A A B C C C"')
+
+def _judged(output: Path, seeds: int | None, names: set[str] | None) -> Sequence[Judged]:
+    """The claims by what is recorded (those about the figures that were asked for), also written as JSON."""
+    from pdrm.experiments.claims.evidence import Evidence
+    from pdrm.experiments.claims.register import judged
+    from pdrm.experiments.reproduce import store_in
+    from pdrm.files.whole_file import write
+
+    found = judged(Evidence(store_in(output), output, seeds), names)
+    text = json.dumps([one.record() for one in found], indent=1, ensure_ascii=False)
+    write(output / CLAIMS, f"{text}\n".encode())
+    return found
+
+
+def _write_page(output: Path, outcome: Outcome, found: Sequence[Judged], *, theory: bool) -> None:
+    """The report; what can be proved is part of the whole paper's only, since it takes a minute."""
+    from pdrm.experiments.reproduce import store_in
+    from pdrm.report.build import write_report
+
+    if theory:
+        typer.echo("proving which k is enough, counting tables (once)")
+    write_report(outcome.lines, found, store_in(output), output, theory=theory)

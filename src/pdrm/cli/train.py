@@ -51,6 +51,7 @@ def train(
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Train agents; stop with Ctrl-C, go on with the same command.
@@ -85,7 +86,7 @@ def train(
     called = re.sub(r"[^\w.-]+", "-", specs[0].domain)
     folders = [output / f"{called}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
     try:
-        results = run_all(specs, folders, workers, quiet=as_json)
+        results = run_all(specs, folders, workers, log=log, quiet=as_json)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {output}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None

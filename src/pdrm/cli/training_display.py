@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,22 +12,26 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from pdrm.experiments.sinks import known_sink, sink_for, together
 from pdrm.learning.tabular import progress as at
 from pdrm.learning.tabular.agents import AnyTraining
-from pdrm.learning.tabular.run import Result, RunSpec, execute
+from pdrm.learning.tabular.run import Result, RunSpec, Watch, execute, is_done
 from pdrm.learning.tabular.training import Test
 
 
-def run_all(specs: list[RunSpec], folders: list[Path], workers: int, *, quiet: bool) -> list[Result]:
+def run_all(
+    specs: list[RunSpec], folders: list[Path], workers: int, *, log: str | None = None, quiet: bool
+) -> list[Result]:
     """Execute the runs, one after the other or several at a time; the results are the same."""
+    logged = partial(_logged, log if log is None else known_sink(log))
     console = Console(stderr=True, highlight=False)
     if workers > 1 and len(specs) > 1:
         with ProcessPoolExecutor(min(workers, len(specs)), mp_context=get_context("spawn")) as pool:
-            results = list(pool.map(execute, specs, folders))
+            results = list(pool.map(logged, specs, folders))
     elif quiet or not console.is_terminal:
-        results = [execute(spec, folder) for spec, folder in zip(specs, folders, strict=True)]
+        results = [logged(spec, folder) for spec, folder in zip(specs, folders, strict=True)]
     else:
-        results = _with_bars(specs, folders, console)
+        results = _with_bars(specs, folders, console, log)
     if not quiet:
         for result, folder in zip(results, folders, strict=True):
             last = result.tests[-1]
@@ -37,7 +42,16 @@ def run_all(specs: list[RunSpec], folders: list[Path], workers: int, *, quiet: b
     return results
 
 
-def _with_bars(specs: list[RunSpec], folders: list[Path], console: Console) -> list[Result]:
+def _logged(log: str | None, spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
+    """Execute a run, and log its tests with the tool of that name; a run that is done has none left to log."""
+    watches = [] if watch is None else [watch]
+    if log is None or is_done(folder):
+        return execute(spec, folder, watch)
+    with sink_for(log, folder, folder.name, spec.record()) as sink:
+        return execute(spec, folder, together(*watches, sink))
+
+
+def _with_bars(specs: list[RunSpec], folders: list[Path], console: Console, log: str | None) -> list[Result]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -49,7 +63,7 @@ def _with_bars(specs: list[RunSpec], folders: list[Path], console: Console) -> l
         results = []
         for spec, folder in zip(specs, folders, strict=True):
             task = bars.add_task(f"seed {spec.seed}", total=spec.settings.episodes, note="")
-            results.append(execute(spec, folder, _Watch(bars, task)))
+            results.append(_logged(log, spec, folder, _Watch(bars, task)))
         return results
 
 

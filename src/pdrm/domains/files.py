@@ -20,7 +20,15 @@ ZIPPED = b"PK"
 
 
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
-    """The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them."""
+    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rooms.txt"
+    ...     _ = file.write_text("place k key\nstep_limit 50\n#####\n#@.k#\n#####")
+    ...     load_domain(file).events
+    ('key',)
+    """
     file = Path(path)
     data = _read(file)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
@@ -34,7 +42,15 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
 
 
 def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
-    """Write a domain's arrays and words to a `.npz` file, whole or not at all."""
+    """Write a domain's arrays and words to a `.npz` file, whole or not at all.
+
+    >>> import tempfile
+    >>> from pdrm.domains.catalogue import domain as named
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_domain(named("letter"), Path(folder) / "letter.npz")
+    ...     load_domain(Path(folder) / "letter.npz").states == named("letter").states
+    True
+    """
     file = Path(path)
     if file.suffix != ARRAYS:
         fault = f"a domain is saved as {ARRAYS}, and `{file.name}` ends otherwise"

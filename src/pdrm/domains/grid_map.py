@@ -67,7 +67,15 @@ class GridMap:
 
 
 def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
-    """The map in a file."""
+    """The map in a file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rooms.txt"
+    ...     _ = file.write_text("@.k")
+    ...     read_map(file, places="k").rows
+    ('@.k',)
+    """
     file = Path(path)
     try:
         text = file.read_bytes().decode("utf-8")
@@ -86,7 +94,12 @@ def shipped_map(name: str, *, places: Collection[str] = (), start: Collection[st
 
 
 def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>") -> GridMap:
-    """The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts."""
+    r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts.
+
+    >>> rooms = parse_map("#####\n#@.k#\n#####", places="k")
+    >>> rooms.starts, rooms.places("k")
+    (((1, 1),), ((1, 3),))
+    """
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
     _check_shape(lines, file)

@@ -33,7 +33,15 @@ RUN_FORMATS = (".svg", ".png", ".dot", ".gv")
 
 
 def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = False) -> None:
-    """Draw a machine into a file, in the format its ending names."""
+    """Draw a machine into a file, in the format its ending names.
+
+    >>> import tempfile
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw(catalogue("letter"), Path(folder) / "letter.svg")
+    ...     "<svg" in (Path(folder) / "letter.svg").read_text()
+    True
+    """
     write(Path(path), render(machine, Path(path).suffix, title=title))
 
 
@@ -43,7 +51,15 @@ def render(machine: NamedMachine, format: str, *, title: bool = False) -> bytes:
 
 
 def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
-    """Draw a run as a table into a file, in the format its ending names."""
+    """Draw a run as a table into a file, in the format its ending names.
+
+    >>> import tempfile
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw_run(catalogue("letter").run([frozenset("A"), frozenset("B")]), Path(folder) / "run.svg")
+    ...     "<svg" in (Path(folder) / "run.svg").read_text()
+    True
+    """
     chosen = _known(Path(path).suffix, RUN_FORMATS)
     dot = trace_dot(run)
     write(Path(path), dot.encode() if chosen in ("dot", "gv") else rendered(dot, chosen))

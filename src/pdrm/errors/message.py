@@ -39,7 +39,12 @@ class Where:
 
 
 class PdrmError(Exception):
-    """The parent of every error that pdrm raises on purpose: catch it to catch them all."""
+    """The parent of every error that pdrm raises on purpose: catch it to catch them all.
+
+    >>> print(PdrmError("nothing works", fix="begin again"))
+    error[E0000]: nothing works
+      fix: begin again
+    """
 
     code: ClassVar[str] = "E0000"
 

@@ -78,7 +78,13 @@ class _Move(NamedTuple):
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
-    its position in `labels`."""
+    its position in `labels`.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> table = tabulate(catalogue("letter"), [frozenset(), frozenset("A"), frozenset("B"), frozenset("C")])
+    >>> table.states, table.symbols
+    (('u0', 'u1', 'u2'), ('#', 'A'))
+    """
     _check_labels(machine, labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}

@@ -28,7 +28,13 @@ LONGEST_NAME = 90
 
 
 def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
-    """The machine with a stack `#` that no rule looks at."""
+    r"""The machine with a stack `#` that no rule looks at.
+
+    >>> from pdrm.machines.text.files import parse
+    >>> machine = reward_machine_to_pushdown(parse("events a\nstart u\notherwise stay 0\nu -> u : a, 1"))
+    >>> machine.stack, machine.run([frozenset("a")] * 3).reward
+    (('#',), 3.0)
+    """
     rules = (
         Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
         for rule in machine.transitions
@@ -47,7 +53,12 @@ def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
-    """The pushdown machine of Appendix B; `CannotTranslate` where there is none."""
+    """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> counting_to_pushdown(catalogue("letter-cra")).run([frozenset(event) for event in "AABCCC"]).reward
+    0.95
+    """
     _check(machine)
     names = dict.fromkeys((*machine.states, *machine.final))
     rules = [

@@ -96,7 +96,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except PdrmError as error:
             raise self._located(error, self._labelling.source_at_reset) from None
         self._observation, self._over = observation, False
-        return seen, {**info, "machine": _record(paid, 0.0, self._state, self._stack, label)}
+        return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
@@ -117,8 +117,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except PdrmError as error:
             raise self._located(error, self._labelling.source) from None
         self._observation = observation
+        record = _record(paid, own, bool(terminated), state, stack, label)
         self._over = terminated = terminated or state in self._final
-        return seen, own + paid, terminated, truncated, {**info, "machine": _record(paid, own, state, stack, label)}
+        return seen, own + paid, terminated, truncated, {**info, "machine": record}
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
@@ -152,15 +153,27 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
     view: what is seen of the stack; `FullStack()` needs a `depth`, and a higher stack is an error. The observation is a
     dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one.
+
+    >>> import gymnasium
+    >>> def events(observation, action, next_observation, info):
+    ...     return {"A"} if next_observation == 1 else set()
+    >>> env = wrap(gymnasium.make("FrozenLake-v1", is_slippery=False), "letter", events)
+    >>> env.reset(seed=0)[0]
+    {'observation': 0, 'machine': 0, 'stack': array([1])}
+    >>> env.step(2)[:2]
+    ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
     return MachineEnv(env, machine, labels, Observing(view, depth, flatten, discrete), labels_at_reset)
 
 
-def _record(reward: float, environment_reward: float, state: str, stack: Stack, label: Label | None) -> dict[str, Any]:
-    """The entry `machine` of `info`."""
+def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
+    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None
+) -> dict[str, Any]:
+    """The entry `machine` of `info`; `environment_terminated` is the environment's own, without the machine's final states."""
     return {
         "reward": reward,
         "environment_reward": environment_reward,
+        "environment_terminated": ended,
         "state": state,
         "stack": stack,
         "label": label,

@@ -6,10 +6,13 @@ from pdrm.errors import BadCertificate
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.guard import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transition import Stack
 
 MOST = 10_000
 """Situations of one step that are followed."""
 
+_Seen = tuple[str, Stack, bool, float]
+"""A state, the symbols known of its stack, whether these are all, and what was paid."""
 End = tuple[float, Configuration]
 """What a step pays, and the machine's state with the top of its stack alone."""
 
@@ -27,9 +30,9 @@ def step_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
         return None
     target = (otherwise.target or here.state) if rule is None else rule.target
     known = here.stack if rule is None else rule.pushed(here.top)
-    # A state, the symbols known of its stack, whether these are all, and what was paid.
-    seen = {(target, known, here.top is None, otherwise.reward if rule is None else rule.reward)}
+    seen: set[_Seen] = {(target, known, here.top is None, otherwise.reward if rule is None else rule.reward)}
     found, todo = set[End](), list(seen)
+    after: list[_Seen]
     for state, symbols, all_known, paid in todo:
         if not symbols and not all_known:  # what lies below is seen only now: any symbol, or the end of the stack
             after = [(state, (symbol,), False, paid) for symbol in machine.stack] + [(state, (), True, paid)]

@@ -1,4 +1,4 @@
-"""Value iteration in Numba: the graph's components, sinks first, and sweeps over each of them.
+"""Interval iteration in Numba: bounds of values on a product with open states, component by component, sinks first.
 
 A component is finished before any that leads to it is begun, so that phases that only pop, or only push, are one sweep.
 """
@@ -16,111 +16,6 @@ from pdrm.product.finite.arrays import END
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
-
-
-@njit(cache=True)
-def solve(
-    order: Integers,
-    first: Integers,
-    following: Integers,
-    reward: Floats,
-    place: Integers,
-    probability: Floats,
-    looked: Flags,
-    discount: float,
-    precision: float,
-    slack: float,
-    value: Floats,
-    error: Floats,
-    sweeps_most: int,
-) -> int:
-    """Values of a product, and for each how far it can be from the truth: |V*(x) - value[x]| <= error[x].
-
-    Values and errors of states that were not looked beyond are given and stay. Within a component with residual ρ, whose
-    states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ, hence <= max(ρ/(1-γ), γw + ρ).
-    Returns the sweeps made in all. Sweeps that keep the actions chosen last come between those that choose.
-    """
-    count, actions, outcomes = following.shape
-    choice = np.zeros(count, np.int32)
-    total = 0
-    for number in range(len(first) - 1):
-        begin, end = first[number], first[number + 1]
-        largest, change, worst, sweeps = 0.0, 0.0, 0.0, 0
-        single = end - begin == 1
-        while True:
-            change, worst = 0.0, 0.0
-            choosing = single or sweeps % 6 == 0
-            for position in range(begin, end):
-                x = order[position]
-                if not looked[x]:
-                    worst = max(worst, error[x])
-                    continue
-                s = place[x]
-                best = -np.inf
-                for a in range(actions):
-                    if not choosing and a != choice[x]:
-                        continue
-                    q = 0.0
-                    for o in range(outcomes):
-                        p = probability[s, a, o]
-                        if p > 0.0:
-                            y = following[x, a, o]
-                            after = 0.0
-                            if y != END:
-                                after = value[y]
-                                if choosing:
-                                    worst = max(worst, error[y])
-                            q += p * (reward[x, a, o] + discount * after)
-                    if q > best:
-                        best = q
-                        choice[x] = a
-                change = max(change, abs(best - value[x]))
-                value[x] = best
-            sweeps += 1
-            if choosing and change <= precision * (1.0 - discount):
-                break
-            if sweeps >= sweeps_most:
-                break
-        total += sweeps
-        # The residual of the final values, with all actions; errors of its own states do not count as neighbours'.
-        residual, outside = 0.0, 0.0
-        for position in range(begin, end):
-            x = order[position]
-            if not looked[x]:
-                continue
-            s = place[x]
-            best = -np.inf
-            for a in range(actions):
-                q = 0.0
-                for o in range(outcomes):
-                    p = probability[s, a, o]
-                    if p > 0.0:
-                        y = following[x, a, o]
-                        after = 0.0
-                        if y != END:
-                            after = value[y]
-                            outside = max(outside, error[y])
-                        q += p * (reward[x, a, o] + discount * after)
-                best = max(best, q)
-            residual = max(residual, abs(best - value[x]))
-        residual += slack
-        largest = max(residual / (1.0 - discount), discount * outside + residual)
-        if single and following_itself(following, order[begin]) == 0:
-            largest = discount * outside + residual
-        for position in range(begin, end):
-            if looked[order[position]]:
-                error[order[position]] = largest
-    return total
-
-
-@njit(cache=True, inline="always")
-def following_itself(following: Integers, x: int) -> int:
-    """How many steps lead from a state to itself."""
-    found = 0
-    for a in range(following.shape[1]):
-        for o in range(following.shape[2]):
-            found += following[x, a, o] == x
-    return found
 
 
 @njit(cache=True)

@@ -18,7 +18,17 @@ AnyPolicy = Policy | HierarchicalPolicy
 
 
 def load_policy(path: str | Path) -> AnyPolicy:
-    """The policy in a `.npz` file and the `.json` beside it, of whatever agent. Nothing in them is run."""
+    """The policy in a `.npz` file and the `.json` beside it, of whatever agent. Nothing in them is run.
+
+    >>> import tempfile, pdrm
+    >>> maze = pdrm.domain("maze-5x5")
+    >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training.advance(10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pdrm.policy_of(training, about={}).save(Path(folder) / "policy.npz")
+    ...     load_policy(Path(folder) / "policy.npz").actions
+    ('u', 'd', 'l', 'r')
+    """
     arrays, description = read_policy(path)
     try:
         return _policy(arrays, description)

@@ -57,7 +57,15 @@ class Test:
 
 @dataclass(slots=True)
 class Training:
-    """One run of Q-learning or CpRM, advanced by `advance` and judged by `test`."""
+    """One run of Q-learning or CpRM, advanced by `advance` and judged by `test`.
+
+    >>> import pdrm
+    >>> maze = pdrm.domain("maze-5x5")
+    >>> training = Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), QLearning(), seed=0)
+    >>> training.advance(2_000)
+    >>> training.episodes, float(training.test().returns.mean())
+    (2000, 100005.0)
+    """
 
     domain: FiniteDomain
     machine: AnyMemory

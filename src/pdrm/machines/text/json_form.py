@@ -26,7 +26,13 @@ RULE_KEYS = ("from", "to", "label", "top", "push", "tests", "changes", "reward")
 
 
 def to_json(machine: AnyMachine) -> str:
-    """The machine as JSON text, one rule a line."""
+    """The machine as JSON text, one rule a line.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> print(to_json(catalogue("anbn")).partition(",")[0])
+    {
+      "pdrm": 1
+    """
     head: dict[str, Any] = {"pdrm": VERSION, "name": machine.name, "events": machine.events}
     if machine.exclusive:
         head["exclusive"] = machine.exclusive

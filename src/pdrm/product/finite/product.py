@@ -51,6 +51,10 @@ class FiniteProduct:
         _, actions, outcomes = domain.arrays.next.shape
         self.states = States.room(actions, outcomes, max(FIRST_ROOM, _power_of_two(2 * actions * outcomes)))
         self._bytes_each = self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
+        self.probability = _summing_to_1(domain.arrays.probability)
+        """[environment state, action, outcome]"""
+        self.start_probability = _summing_to_1(domain.arrays.start_probability)
+        """[start]"""
         self.layers: list[int] = []
         """How many states there were after each look one step further."""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
@@ -205,6 +209,11 @@ class FiniteProduct:
                 f" {_size(float(self.memory))} allowed",
                 fix="lower --depth or --height, or allow more with --memory",
             )
+
+
+def _summing_to_1(probability: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The probabilities, whose sums may be off by as much as a domain may round them."""
+    return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))
 
 
 def _power_of_two(least: int) -> int:

@@ -16,8 +16,8 @@ Flags = npt.NDArray[np.bool_]
 def components(following: Integers) -> tuple[Integers, Integers]:
     """Tarjan's strongly connected components of the graph [x, edge] -> x or END.
 
-    Returns the states in an order in which each component is a run of neighbours and comes after all it leads to, and
-    where each run begins (with the end of the last).
+    Returns the states in an order in which each component is a run of neighbours, by their numbers, and comes after all it
+    leads to, and where each run begins (with the end of the last).
     """
     count, edges = following.shape
     index, low = np.zeros(count, np.int32), np.zeros(count, np.int32)
@@ -65,6 +65,14 @@ def components(following: Integers) -> tuple[Integers, Integers]:
                 depth -= 1
                 if depth >= 0:
                     low[path[depth]] = min(low[path[depth]], low[x])
+    for number in range(found):
+        for position in range(first[number], first[number + 1]):
+            index[order[position]] = number
+    at[:found] = first[:found]
+    for x in range(count):
+        number = index[x]
+        order[at[number]] = x
+        at[number] += 1
     return order, first[: found + 1].copy()
 
 

@@ -1,0 +1,68 @@
+"""For errors that no faulty machine file shows: a few lines of Python each, run to see what is said."""
+
+START = "import pdrm\n"
+TINY = 'tiny = pdrm.parse("events a b\\nexclusive a b\\nstack #\\nstart u\\nfinal f\\notherwise error\\nu -> f : a, # / #, 1")\n'
+LAKE = 'import gymnasium\nlake = gymnasium.make("FrozenLake-v1")\n'
+TASK = 'tiny = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : a, # / #, 1")\n'
+MAZE = (
+    'maze = pdrm.domain("maze-5x5")\n'
+    'training = pdrm.Training(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
+)
+
+EXAMPLES = {
+    "E0001": 'pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : b, z / C z, 0")',
+    "E0304": 'many = " & ".join(f"(a{n} | b{n} & c{n})" for n in range(16))\n'
+    'events = " ".join(f"a{n} b{n} c{n}" for n in range(16))\n'
+    'pdrm.parse(f"events {events}\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : {many}, # / #, 1\\nu -> u : !({many}), # / #, 0")',
+    "E0305": 'pdrm.counting_to_pushdown(pdrm.pushdown_to_counting(pdrm.catalogue("treasure-maze")))',
+    "E0401": TINY + 'tiny.run(pdrm.parse_word("b"))',
+    "E0402": TINY + 'tiny.step(pdrm.Configuration("f", ("#",)), {"a"})',
+    "E0403": TINY + 'tiny.run(pdrm.parse_word("a+b"))',
+    "E0404": TINY + 'tiny.step(pdrm.Configuration("nowhere", ("#",)), {"a"})',
+    "E0405": "from pdrm.machines.stacks import Stacks\nStacks.empty(symbols=2, capacity=0)",
+    "E0501": 'pdrm.load("missing.pdrm")',
+    "E0502": 'pdrm.save(pdrm.catalogue("letter"), "no/such/folder/letter.pdrm")',
+    "E0503": 'pdrm.save(pdrm.catalogue("letter"), "letter.doc")',
+    "E0504": 'pdrm.parse_word("a++b")',
+    "E0505": "pdrm explain E9999",
+    "E0506": 'pdrm.catalogue("leter")',
+    "E0701": 'pdrm.domain("maze-7x7")',
+    "E0702": 'pdrm.from_arrays("odd", next=[[0, 5]], label=[[0, 0]], labels=[()], step_limit=10)',
+    "E0703": 'pdrm.parse_map("@.k", places="")',
+    "E0704": 'pdrm.parse_map("@..\\n.")',
+    "E0705": 'pdrm.parse_map("...")',
+    "E0706": 'pdrm.parse_map("@#k", places="k")',
+    "E0707": 'import gymnasium\npdrm.from_gymnasium(gymnasium.make("CartPole-v1"), lambda *_: set(), step_limit=10)',
+    "E0708": 'pdrm.grid_domain("hall", pdrm.parse_map("@.k", places="k"), {"k": "key"}, step_limit=0)',
+    "E0709": 'import gymnasium, pdrm.domains\nenv = gymnasium.make("pdrm/LetterEnv-v0", disable_env_checker=True).unwrapped\nenv.reset(seed=0)\nenv.step(9)',
+    "E0710": 'from pathlib import Path\nPath("notes.npz").write_text("hello")\npdrm.load_domain("notes.npz")',
+    "E0801": "pdrm.QLearning(learning_rate=2)",
+    "E0802": "pdrm train letter --agent sarsa",
+    "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.load_policy("policy.npz")',
+    "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.policy_of(training, about={})\npolicy.act(0, "u7", ("#",))',
+    "E0805": "pdrm evaluate nowhere",
+    "E0901": 'pdrm.wrap("FrozenLake-v1", "letter", labels="info")',
+    "E0902": LAKE + TASK + 'env = pdrm.wrap(lake, tiny, lambda *_: "a")\nenv.reset(seed=0)\nenv.step(0)',
+    "E0903": LAKE
+    + TASK
+    + 'odd = gymnasium.wrappers.TransformReward(lake, lambda _: float("nan"))\nenv = pdrm.wrap(odd, tiny, lambda *_: set())\nenv.reset(seed=0)\nenv.step(0)',
+    "E0904": LAKE + TASK + "env = pdrm.wrap(lake, tiny, lambda *_: set())\nenv.unwrapped.reset()\nenv.step(0)",
+    "E0905": LAKE + 'grow = pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : a, z / A z, 0")\n'
+    "env = pdrm.wrap(lake, grow, lambda *_: {'a'}, view=pdrm.FullStack(), depth=1)\nenv.reset(seed=0)\nenv.step(0)",
+    "E0906": LAKE
+    + 'done = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : eps, # / #, 1")\n'
+    "pdrm.wrap(lake, done, lambda *_: set()).reset(seed=0)",
+    "E1001": "pdrm check-k maze-5x5 --height 30 --rule block --memory 0.0001",
+    "E1002": 'from pathlib import Path\ntask = "events A B C\\nstack # X\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : {A}, z / X z, 0\\nu -> v : {B}, z / z, 0\\n"\n'
+    'task += "v -> v : eps, X / eps, 1\\nv -> f : eps, # / #, 1"\nPath("task.pdrm").write_text(task)\npdrm check-k letter --machine task.pdrm',
+    "E1003": 'from pathlib import Path\nfrom pdrm.analysis.certificate import load_certificate\nPath("proof.json").write_text("{}")\nload_certificate(Path("proof.json"))',
+    "E1004": "pdrm check-k letter --discount 1",
+    "E1101": 'from pathlib import Path\nPath("study.toml").write_text("name = \\"views\\"")\npdrm run study.toml',
+    "E1102": "pdrm reproduce figure-99",
+    "E1104": "pdrm report -o empty",
+    "W0601": 'print(*pdrm.parse("events a\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : a, # / #, 0\\nv -> u : a, # / #, 0").findings(), sep="\\n")',
+    "W0602": TASK + 'print(*tiny.findings(), sep="\\n")',
+    "W0603": 'print(*pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0\\nu -> u : a, A / A, 0").findings(), sep="\\n")',
+    "W0604": 'print(*pdrm.parse("events a b\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0").findings(), sep="\\n")',
+}
+"""Lines that begin with `pdrm ` and a blank are commands."""

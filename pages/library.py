@@ -1,0 +1,113 @@
+"""docs/api.md: every public name of the library, with its signature and docstring."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pdrm
+
+HEAD = """# The library
+
+*Made by `python -m pages` from the docstrings; every example is run by the tests.*
+
+`import pdrm` gives these names; each is loaded when it is first used.
+"""
+GROUP = re.compile(r"^    # (.+)$|^    \"(\w+)\": \"([\w.]+)\",$", re.MULTILINE)
+
+
+def groups() -> dict[str, list[str]]:
+    """The public names under the headings that the package's table of contents has."""
+    source = Path(str(pdrm.__file__)).read_text(encoding="utf-8")
+    table = source.partition("_HOMES = {")[2].partition("\n}")[0]
+    found: dict[str, list[str]] = {}
+    for heading, name, _ in GROUP.findall(table):
+        if heading:
+            found[heading] = []
+        else:
+            found[list(found)[-1]].append(name)
+    return found
+
+
+def library_page() -> str:
+    """The page."""
+    parts = [HEAD]
+    for heading, names in groups().items():
+        parts += [f"## {heading}", ""]
+        for name in names:
+            parts += entry(name, getattr(pdrm, name))
+    return "\n".join(parts)
+
+
+def entry(name: str, thing: Any) -> list[str]:  # noqa: ANN401 - any public object
+    """One name: signature, docstring, and a class's own methods."""
+    home = thing.__module__.removeprefix("pdrm.").replace(".", "/")
+    lines = [
+        f"### {name}",
+        "",
+        "```py",
+        signature(name, thing),
+        "```",
+        "",
+        *prose(thing),
+        f"Defined in `{home}`.",
+        "",
+    ]
+    methods = members(thing) if inspect.isclass(thing) else []
+    if methods:
+        lines += ["| member | |", "|---|---|", *methods, ""]
+    return lines
+
+
+def signature(name: str, thing: Any) -> str:  # noqa: ANN401 - any public object
+    """How it is called, one argument a line where it is long."""
+    try:
+        found = inspect.signature(thing)
+    except ValueError:
+        return name
+    text = f"{name}{found}".replace("'", "").replace(" -> None", "")
+    if len(text) <= 110:
+        return text
+    arguments = "".join(f"    {argument},\n" for argument in _arguments(found))
+    answer = (
+        "" if found.return_annotation in (None, "None", inspect.Signature.empty) else f" -> {found.return_annotation}"
+    )
+    return f"{name}(\n{arguments}){answer}"
+
+
+def _arguments(found: inspect.Signature) -> list[str]:
+    """The arguments as written, with the star before those that are only named."""
+    texts: list[str] = []
+    for parameter in found.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in "".join(text[:1] for text in texts):
+            texts.append("*")
+        texts.append(str(parameter).replace("'", ""))
+    return texts
+
+
+def prose(thing: Any) -> list[str]:  # noqa: ANN401 - any public object
+    """The docstring, its examples fenced."""
+    lines, fenced = [], False
+    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
+        if line.startswith(">>>") and not fenced:
+            lines += ["```pycon"]
+            fenced = True
+        elif not line.strip() and fenced:
+            lines += ["```"]
+            fenced = False
+        lines.append(line)
+    return [*lines, *(["```"] if fenced else []), ""]
+
+
+def members(kind: type) -> list[str]:
+    """A row for each public method and property that the class itself has, and that says something."""
+    rows = []
+    for name, member in vars(kind).items():
+        called = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        documented = inspect.isfunction(called) or isinstance(called, property)
+        if documented and not name.startswith("_") and called.__doc__:
+            first = " ".join(inspect.cleandoc(called.__doc__).partition("\n\n")[0].split()).replace("|", "\\|")
+            rows.append(f"| `{name}` | {first} |")
+    return rows

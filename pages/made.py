@@ -1,0 +1,16 @@
+"""The pages that are made, and how: from the commands themselves, the errors' docstrings, the library's docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pages.commands import commands_page
+from pages.errors import errors_page
+from pages.library import library_page
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "errors.md": errors_page,
+    "api.md": library_page,
+}
+"""File name in docs/ -> what makes its text."""

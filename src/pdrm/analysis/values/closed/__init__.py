@@ -1,0 +1,1 @@
+"""Values of a product without open states."""

@@ -1,0 +1,112 @@
+"""WaterWorld as a Gymnasium environment, on NumPy. Importing this module registers it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.envs.registration import register, registry
+from gymnasium.error import ResetNeeded
+
+from pdrm.domains.water import (
+    ACTIONS,
+    LABELS,
+    OBSERVED,
+    PUSHES,
+    START_NUMBERS,
+    STEP_NUMBERS,
+    Water,
+    WaterWorld,
+    advance,
+    begin,
+    observe,
+    water_world,
+)
+from pdrm.domains.water_drawing import Image, draw_water
+from pdrm.errors import BadAction, BadDomainSetting
+
+IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
+"""Gymnasium's name of each. The step limit is the environment's own, so the registry adds none."""
+
+Floats = npt.NDArray[np.float32]
+
+
+class WaterEnv(gymnasium.Env[Floats, Any]):
+    """WaterWorld, given as such or by name; settings are those of `WaterWorld`.
+
+    `info["label"]` is the frozenset of events true after the step; nothing is emitted at reset. An episode is never
+    `terminated` (a machine on top may), and `truncated` at the step limit.
+
+    >>> env = WaterEnv("water-17")
+    >>> observation, info = env.reset(seed=0)
+    >>> observation.shape, info, env.action_space
+    ((44,), {'label': None}, Discrete(5))
+    >>> env.step(0)[1:]
+    (0.0, False, False, {'label': frozenset()})
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(self, world: WaterWorld | str = "water-17", render_mode: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise BadDomainSetting(f"no rendering is called `{render_mode}`", fix="use `rgb_array`")
+        if isinstance(world, WaterWorld) and settings:
+            raise BadDomainSetting(f"`{next(iter(settings))}` is set of a world that is built", fix="build it so")
+        self.world = water_world(world, **settings) if isinstance(world, str) else world
+        self.render_mode = render_mode
+        # Everything is scaled to [-1, 1], up to rounding.
+        self.observation_space = spaces.Box(-1.01, 1.01, (OBSERVED,), np.float32)
+        self.action_space: spaces.Space[Any] = spaces.Discrete(len(ACTIONS))
+        if self.world.continuous:
+            self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.water: Water | None = None
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        """Begin an episode; the options are not used."""
+        super().reset(seed=seed, options=options)
+        self.water, self.steps = begin(self.world, self._numbers(START_NUMBERS), np), 0
+        return self._observation(), {"label": None}
+
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - either kind of action
+        """One step; a push in any direction is cut to [-1, 1]."""
+        if self.water is None:
+            raise ResetNeeded("call reset before the first step")
+        self.water, label = advance(self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np)
+        self.steps += 1
+        return self._observation(), 0.0, False, self.steps >= self.world.step_limit, {"label": LABELS[int(label)]}
+
+    def render(self) -> Image | None:
+        """The box as an image."""
+        if self.render_mode is None or self.water is None:
+            return None
+        return draw_water(self.world, self.water, [f"step {self.steps}"])
+
+    def _numbers(self, count: int) -> Floats:
+        return self.np_random.random(count, dtype=np.float32)
+
+    def _observation(self) -> Floats:
+        seen: Floats = observe(self.world, self.water, np)  # type: ignore[arg-type]  # called once there is one
+        return seen
+
+    def _push(self, action: Any) -> Floats:  # noqa: ANN401 - either kind of action
+        if self.world.continuous:
+            push = np.asarray(action, np.float32)
+            if push.shape != (2,) or not np.isfinite(push).all():
+                raise BadAction(f"{action!r} is no push", fix="two numbers in [-1, 1]")
+            return np.clip(push, -1, 1)
+        if not self.action_space.contains(action):
+            listed = ", ".join(f"{number} ({name})" for number, name in enumerate(ACTIONS))
+            raise BadAction(f"WaterWorld has no action {action!r}", fix=f"actions are {listed}")
+        direction: Floats = DIRECTIONS[int(action)]
+        return direction
+
+
+DIRECTIONS = np.array(PUSHES, np.float32)
+
+for _name, _world in IDS.items():
+    if _name not in registry:
+        register(_name, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": _world})

@@ -1,0 +1,147 @@
+"""The workers: joblib's loky processes on this machine, or a Dask or Ray cluster, by name. Each worker has one thread.
+
+Without an address, Dask and Ray start workers on this machine; with one, they use the cluster that is there, whose workers
+must see the same folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from typing import Any
+
+import joblib
+
+from pdrm.errors import BadSetting, MissingPackage, WorkersLost, did_you_mean
+
+BACKENDS = ("loky", "dask", "ray")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+GIGABYTES_A_WORKER = 7.0
+LEAST_GIGABYTES = 14.0
+"""What runs may take at once unless told otherwise: so much a worker, as far as the machine has it, and at least this."""
+SHARE_OF_MEMORY = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """How many workers, of which kind, and how much memory they share.
+
+    >>> Workers(count=2).backend
+    'loky'
+    """
+
+    count: int = 1
+    backend: str = "loky"
+    address: str | None = None
+    """Of a Dask scheduler or a Ray cluster."""
+    gigabytes: float | None = None
+    """What the runs may take at once; None: what this machine can give, or no limit where there is an address."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise BadSetting(f"{self.count} workers", fix="give a whole number from 1 on, such as --workers 2")
+        if self.backend not in BACKENDS:
+            raise BadSetting(f"no backend is called `{self.backend}`", fix=did_you_mean(self.backend, BACKENDS))
+        if self.address is not None and self.backend == "loky":
+            fault = "loky runs on this machine and has no address"
+            raise BadSetting(fault, fix="use --backend dask or --backend ray with an address")
+        if self.gigabytes is not None and not self.gigabytes > 0:
+            raise BadSetting(f"{self.gigabytes} gigabytes of memory", fix="give a number above 0, such as --memory 14")
+
+    @property
+    def memory(self) -> float:
+        """The gigabytes that runs may take at once."""
+        if self.gigabytes is not None:
+            return self.gigabytes
+        if self.address is not None:
+            return inf
+        return max(LEAST_GIGABYTES, min(GIGABYTES_A_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
+
+    def ready(self) -> AbstractContextManager[None]:
+        """Start or find the workers; joblib uses them inside."""
+        return STARTED[self.backend](self)
+
+
+@contextmanager
+def _loky(workers: Workers) -> Iterator[None]:
+    threads: dict[str, Any] = {"inner_max_num_threads": 1} if workers.count > 1 else {}
+    with joblib.parallel_config(backend="loky", n_jobs=workers.count, **threads):
+        yield
+
+
+@contextmanager
+def _dask(workers: Workers) -> Iterator[None]:
+    distributed = _package("distributed", "dask")
+    with ExitStack() as stack:
+        found = workers.address
+        if found is None:
+            limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+            with _one_thread():
+                cluster = distributed.LocalCluster(n_workers=workers.count, processes=True, silence_logs=50, **limits)
+            found = stack.enter_context(cluster)
+        try:
+            client = stack.enter_context(distributed.Client(found, set_as_default=False))
+        except OSError as error:
+            fix = "check --address, and that the scheduler runs"
+            raise WorkersLost(f"no Dask scheduler answers at {found}: {error}", fix=fix) from error
+        with joblib.parallel_config(backend="dask", client=client):
+            yield
+
+
+@contextmanager
+def _ray(workers: Workers) -> Iterator[None]:
+    ray = _package("ray", "ray")
+    _package("ray.util.joblib", "ray").register_ray()
+    chosen: dict[str, Any] = {"num_cpus": workers.count} if workers.address is None else {"address": workers.address}
+    already = ray.is_initialized()
+    if not already:
+        with _one_thread():
+            try:
+                ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False, **chosen)
+            except (ConnectionError, ValueError) as error:
+                fix = "check --address, and that the cluster runs"
+                raise WorkersLost(f"no Ray cluster answers at {workers.address}: {error}", fix=fix) from error
+    try:
+        there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for where a node is gone
+        with joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)):
+            yield
+    finally:
+        if not already:
+            ray.shutdown()
+
+
+STARTED: dict[str, Callable[[Workers], AbstractContextManager[None]]] = {"loky": _loky, "dask": _dask, "ray": _ray}
+
+
+def _gigabytes_here() -> float:
+    """The memory of this machine, where it can be asked."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", ()):
+        return LEAST_GIGABYTES
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile take one thread each."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _package(name: str, extra: str) -> Any:  # noqa: ANN401 - a module
+    try:
+        return import_module(name)
+    except ImportError as error:
+        fix = f"pip install 'pdrm[{extra}]'"
+        raise MissingPackage(f"`--backend {extra}` needs the package {name.partition('.')[0]}", fix=fix) from error

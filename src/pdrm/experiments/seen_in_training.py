@@ -1,0 +1,54 @@
+"""How large trained tables came to be: rows, stack strings and counter configurations of every run below a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdrm.domains.array_file import domain_bytes
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.errors import BadRunFolder
+from pdrm.learning.tabular.policies import load_policy
+from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular.remembered import CounterVectors
+from pdrm.learning.tabular.run import POLICY, RunSpec, spec_of
+from pdrm.machines.catalogue import text_of
+from pdrm.machines.text.build import AnyMachine
+from pdrm.machines.text.files import parse
+from pdrm.product.view import FullStack
+
+
+def seen_in_training(folder: Path, domain: FiniteDomain, machine: AnyMachine) -> list[dict[str, Any]]:
+    """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
+    `sizes_record` takes them."""
+    if not folder.is_dir():
+        raise BadRunFolder(f"there is no folder {folder}", fix="train some: pdrm train letter -o runs")
+    specs = {file.parent: spec_of(file.parent) for file in sorted(folder.rglob(POLICY))}
+    return [_seen(run, spec) for run, spec in specs.items() if _same_task(spec, domain, machine)]
+
+
+def _same_task(spec: RunSpec, domain: FiniteDomain, machine: AnyMachine) -> bool:
+    own = spec.where()
+    same = spec.domain == domain.name if spec.own is None else domain_bytes(own) == domain_bytes(domain)
+    text = spec.machine_text if spec.machine_text is not None else text_of(str(own.machine)) if own.machine else None
+    return same and text is not None and parse(text) == machine
+
+
+def _seen(folder: Path, spec: RunSpec) -> dict[str, Any]:
+    """What one run's table holds; the strings of a table that sees only the top of the stack are not its own."""
+    policy = load_policy(folder / POLICY)
+    table = policy.table if isinstance(policy, Policy) else policy.meta
+    memories = len(np.unique(table.node))
+    counts = isinstance(table.memory, CounterVectors)
+    whole = isinstance(table.view, FullStack) and not counts
+    return {
+        "run": folder.name,
+        "agent": spec.agent,
+        "k": spec.k,
+        "seed": spec.seed,
+        "rows": len(table),
+        "strings": memories if whole else None,
+        "counters": memories if counts else None,
+    }

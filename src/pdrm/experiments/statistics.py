@@ -1,0 +1,112 @@
+"""What is said about several seeds: medians and quartiles as in the paper's figures, and what a small number of runs allows
+to conclude (Agarwal et al., 2021): interquartile means, stratified bootstrap intervals, probabilities of improvement.
+
+Scores of runs come as strata: one array a task, one score a run. Every resampling has a generator of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+Strata = Sequence[Numbers]
+RESAMPLES = 2_000
+LEVEL = 0.95
+
+
+class Quartiles(NamedTuple):
+    """The 25th percentile, the median and the 75th percentile."""
+
+    low: Numbers
+    median: Numbers
+    high: Numbers
+
+
+class Interval(NamedTuple):
+    """A value and the interval that holds it with the given confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+def quartiles(values: Numbers, axis: int = 0) -> Quartiles:
+    """Of the values along an axis, interpolated linearly.
+
+    >>> [float(part) for part in quartiles(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))]
+    [2.0, 3.0, 4.0]
+    """
+    return Quartiles(*np.percentile(values, (25, 50, 75), axis=axis))
+
+
+def interquartile_mean(values: Numbers) -> float:
+    """The mean without the lowest and the highest quarter (each rounded down to whole runs).
+
+    >>> interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0]))
+    1.5
+    """
+    ordered = np.sort(values, axis=None)
+    cut = len(ordered) // 4
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def bootstrap(
+    strata: Strata, statistic: Callable[[Strata], float], resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
+    """A statistic and its percentile interval: runs are drawn with replacement within each stratum.
+
+    >>> constant = [np.ones(5), np.ones(3)]
+    >>> bootstrap(constant, lambda strata: interquartile_mean(np.concatenate(strata)))
+    Interval(value=1.0, low=1.0, high=1.0)
+    """
+    chance = np.random.default_rng(seed)
+    drawn = [
+        statistic([stratum[chance.integers(len(stratum), size=len(stratum))] for stratum in strata])
+        for _ in range(resamples)
+    ]
+    low, high = np.percentile(drawn, (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
+    return Interval(statistic(strata), float(low), float(high))
+
+
+def interquartile_mean_interval(strata: Strata, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+    """The interquartile mean of all runs, with its stratified bootstrap interval."""
+    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn)), resamples, seed)
+
+
+def probability_of_improvement(ours: Strata, others: Strata) -> float:
+    """How likely a run of the first is better than one of the second, ties counting half, on average over the tasks.
+
+    >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])
+    0.875
+    """
+    return float(np.mean([_wins(x, y) for x, y in zip(ours, others, strict=True)]))
+
+
+def probability_of_improvement_interval(
+    ours: Strata, others: Strata, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
+    """The same with its interval: the runs of both are drawn anew."""
+    count = len(ours)
+    return bootstrap(
+        [*ours, *others], lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]), resamples, seed
+    )
+
+
+def _wins(x: Numbers, y: Numbers) -> float:
+    better = x[:, None] > y[None, :]
+    equal = x[:, None] == y[None, :]
+    return float(better.mean() + 0.5 * equal.mean())
+
+
+def episodes_to(episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float) -> int | None:
+    """The first episode at which a curve is at the threshold or above; None: never.
+
+    >>> episodes_to([100, 200, 300], np.array([0.0, 0.9, 0.5]), 0.8)
+    200
+    """
+    reached = np.flatnonzero(values >= threshold)
+    return int(episodes[int(reached[0])]) if len(reached) else None

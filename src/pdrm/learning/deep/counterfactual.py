@@ -1,0 +1,115 @@
+"""Counterfactual experiences for deep agents (CpRM, Section 6): sampled transitions seen with other configurations.
+
+For a k-policy a stack matters only through its top k + d symbols, d the most that one step can pop. So the stacks observed
+so far are kept as a table of such tops, and an imagined configuration is any machine state with any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pdrm.errors import BadSetting
+from pdrm.learning.deep.replay import Row
+from pdrm.learning.deep.settings import OffPolicy
+from pdrm.product.jax_env.machine import UNDEFINED, JaxMachine, Packed
+from pdrm.product.jax_env.product import JaxProduct
+
+MOST_TOPS = 100_000
+
+
+class Experience(NamedTuple):
+    """What an agent without knowledge of machines learns from, [rows, ...]."""
+
+    seen: jax.Array
+    action: jax.Array
+    reward: jax.Array
+    """Raw."""
+    following: jax.Array
+    terminated: jax.Array
+    weight: jax.Array
+    """0 where the machine has no move: such a row teaches nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tops:
+    """The tops of stacks that can be told apart, numbered: symbols as digits, the topmost the lowest."""
+
+    machine: JaxMachine
+    symbols: int
+    """How many of a stack count: k + d."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.machine.symbols**self.symbols)
+
+    def number(self, configuration: Packed) -> jax.Array:
+        """Of a configuration's stack."""
+        digits = self.machine.top(configuration, self.symbols)
+        return (digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)).sum()
+
+    def packed(self, state: jax.Array, number: jax.Array) -> Packed:
+        """The state with the stack of that number (and nothing below)."""
+        base, machine = self.machine.symbols, self.machine
+        words = [jnp.uint32(0)] * -(-machine.depth // machine.symbols_per_word)
+        height = jnp.int32(0)
+        for place in range(self.symbols):
+            digit = (number // base**place % base).astype(jnp.uint32)
+            word, shift = divmod(place, machine.symbols_per_word)
+            words[word] = words[word] | (digit << (machine.bits * shift))
+            height = height + (digit > 0)
+        return Packed(state, jnp.stack(words), height)
+
+
+def tops_of(product: JaxProduct, settings: OffPolicy) -> Tops | None:
+    """The tops that matter to a policy that sees the product; None where nothing is imagined."""
+    if settings.counterfactuals == 0:
+        return None
+    if product.pops is None:
+        raise BadSetting("one step of this machine may pop any number of symbols", fix="counterfactuals=0")
+    tops = Tops(product.machine, min(product.k + product.pops, product.machine.depth))
+    if tops.count > MOST_TOPS:
+        raise BadSetting(f"{tops.count:,} tops of stacks are too many to keep", fix="a smaller k, or counterfactuals=0")
+    return tops
+
+
+def noted(tops: Tops, observed: jax.Array, configuration: Packed) -> jax.Array:
+    """The table [tops] of what was observed, with these configurations [n_envs]."""
+    numbers = jax.vmap(tops.number)(configuration)
+    return observed.at[numbers].set(True)
+
+
+def expanded(product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows: Row, key: jax.Array) -> Experience:
+    """The rows as they were, then each several times with a machine state and an observed stack drawn at random."""
+    tops, more = tops_of(product, settings), settings.counterfactuals
+    if tops is None:
+        return jax.vmap(lambda row: experience(product, row, row.configuration))(rows)
+    again: Any = jax.tree.map(lambda part: jnp.repeat(part, more, axis=0), rows)
+    count = len(again.label)
+    for_state, for_top = jax.random.split(key)
+    state = jax.random.randint(for_state, (count,), 0, product.machine.table.first_final)
+    up_to = jnp.cumsum(observed)
+    number = jnp.searchsorted(up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right")
+    imagined = jax.vmap(tops.packed)(state, number)
+    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), rows, again)
+    configuration: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), rows.configuration, imagined)
+    return jax.vmap(lambda row, at: experience(product, row, at))(Row(*both), Packed(*configuration))
+
+
+def experience(product: JaxProduct, row: Row, configuration: Packed) -> Experience:
+    """One transition with the machine in this configuration."""
+    after, paid, status = product.machine.step(configuration, row.label)
+    undefined = status == UNDEFINED
+    return Experience(
+        product.seen(row.before, configuration),
+        row.action,
+        row.reward + paid,
+        product.seen(row.after, after),
+        row.terminated | product.machine.final(after),
+        jnp.where(undefined, 0.0, 1.0),
+    )

@@ -1,0 +1,100 @@
+"""Many products side by side: begun, stepped together, and begun anew one by one as they end."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from pdrm.learning.deep.settings import Deep
+from pdrm.product.jax_env.draws import Key, key_of
+from pdrm.product.jax_env.machine import OVERFLOW, UNDEFINED
+from pdrm.product.jax_env.product import JaxProduct, Outcome, ProductState
+
+TO_ACT = 0xA511E9B3
+"""What tells the keys that actions are drawn with from the environment's own."""
+
+
+class Envs(NamedTuple):
+    """Where they all stand."""
+
+    state: ProductState
+    """[n_envs]"""
+    gained: jax.Array
+    """[n_envs]: the raw return of each episode so far."""
+
+
+class Tally(NamedTuple):
+    """What happened meanwhile, summed over environments and steps."""
+
+    episodes: jax.Array
+    """Episodes that ended."""
+    gained: jax.Array
+    """Their raw returns, summed."""
+    terminated: jax.Array
+    """Of these, how many ended in a final state or by the environment."""
+    overflows: jax.Array
+    """Steps in which a stack overflowed (the episode was cut off there)."""
+    undefined: jax.Array
+    """Steps in which the machine had no move (the episode was ended there)."""
+
+
+def begin_envs(product: JaxProduct, settings: Deep, key: Key) -> Envs:
+    """All at their start; staggered ones at clocks spread over the step limit."""
+    count = settings.n_envs
+    state = jax.vmap(product.begin)(key_of(key, jnp.arange(count)))
+    if settings.staggered:
+        clock = (jnp.arange(count) * (product.domain.step_limit / count)).astype(jnp.int32)
+        state = state._replace(clock=clock)
+    return Envs(state, jnp.zeros(count))
+
+
+def observed(product: JaxProduct, envs: Envs) -> jax.Array:
+    """What each of them shows, [n_envs, observation size]."""
+    return jax.vmap(product.observe)(envs.state)
+
+
+def action_keys(envs: Envs) -> Key:
+    """[n_envs]: a key for each environment's next action."""
+    return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)
+
+
+class Stepped(NamedTuple):
+    """A step of all."""
+
+    envs: Envs
+    """After it, ended ones begun anew."""
+    last: ProductState
+    """After it, before that."""
+    outcome: Outcome
+    over: jax.Array
+    tally: Tally
+
+
+def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
+    """One action each."""
+    last, outcome = jax.vmap(product.step)(envs.state, action)
+    over = outcome.terminated | outcome.truncated
+    gained = envs.gained + outcome.reward
+    tally = Tally(
+        over.sum(),
+        jnp.where(over, gained, 0).sum(),
+        outcome.terminated.sum(),
+        (outcome.status == OVERFLOW).sum(),
+        (outcome.status == UNDEFINED).sum(),
+    )
+    envs = Envs(jax.vmap(product.renewed)(last, over), jnp.where(over, 0, gained))
+    return Stepped(envs, last, outcome, over, tally)
+
+
+def summed(tally: Tally) -> Tally:
+    """A tally of many steps as one."""
+    total: Any = jax.tree.map(lambda part: part.sum(axis=0), tally)
+    return Tally(*total)
+
+
+def scaled(settings: Deep, reward: jax.Array) -> jax.Array:
+    """Rewards as the networks see them."""
+    reward = reward * settings.reward_scale
+    return reward if settings.reward_clip is None else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)

@@ -1,0 +1,190 @@
+"""Counterfactual experiences for Stable-Baselines3: a replay buffer for DQN, SAC, TD3 and DDPG (`replay_buffer_class`).
+
+Rows are stored as they happened, with their labels; when a batch is sampled, each row is also seen with other machine states
+and observed stacks. The environment is one of `pdrm.wrap(..., flatten=True)`, whose `info` carries the labels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from pdrm.errors import BadSetting, MissingPackage, UndefinedMove
+from pdrm.machines.guard import Label
+from pdrm.machines.transition import Stack
+from pdrm.product.any_machine import MachineLike, pushdown_machine
+from pdrm.product.depth import pops_in_a_step
+from pdrm.product.quick_step import QuickStep
+from pdrm.product.view import FullStack, TopK, View
+from pdrm.product.window import Window
+
+try:
+    from stable_baselines3.common.buffers import ReplayBuffer
+    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+except ImportError as error:
+    raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
+
+Floats = npt.NDArray[np.float32]
+TOP_1 = TopK(1)
+
+
+class Imagined(NamedTuple):
+    """What a label does to a configuration, as an agent sees it."""
+
+    before: Floats
+    """The machine's part of the observation."""
+    after: Floats
+    reward: float
+    final: bool
+
+
+class CounterfactualReplayBuffer(ReplayBuffer):
+    """Give it to an agent with `replay_buffer_kwargs={"machine": machine, "view": TopK(1), "counterfactuals": 2}`.
+
+    machine, view, depth: as given to `pdrm.wrap`. counterfactuals: rows imagined beside each sampled one, each with a
+    machine state and an observed stack drawn at random; rows for which the machine has no move are left out. A batch has
+    up to (1 + counterfactuals) times `batch_size` rows.
+    """
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        device: Any = "auto",
+        n_envs: int = 1,
+        optimize_memory_usage: bool = False,
+        handle_timeout_termination: bool = True,
+        *,
+        machine: MachineLike,
+        view: View = TOP_1,
+        depth: int | None = None,
+        counterfactuals: int = 2,
+        seed: int = 0,
+    ) -> None:
+        self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
+        self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
+        self._width = self._environment_width(observation_space)
+        super().__init__(
+            buffer_size,
+            observation_space,
+            action_space,
+            device,
+            n_envs,
+            optimize_memory_usage,
+            handle_timeout_termination,
+        )
+        self._rng = np.random.default_rng(seed)
+        popped = pops_in_a_step(self.machine)
+        # For a k-policy, stacks that agree on what one step can pop and on what is seen below are one (see `counterfactual.py`).
+        self._kept = None if isinstance(view, FullStack) or popped is None else view.k + popped
+        self._labels: list[Label] = []
+        self._number: dict[Label, int] = {}
+        self.stacks: list[Stack] = []
+        """The stacks observed, up to what the view and one step can tell apart."""
+        self._observed: set[Stack] = set()
+        self._note(self._quick.begin()[1])
+        self._cache: dict[tuple[str, Stack, int], Imagined | None] = {}
+        shape = (self.buffer_size, self.n_envs)
+        self.label = np.zeros(shape, np.int32)
+        self.environment_reward = np.zeros(shape, np.float32)
+        self.environment_terminated = np.zeros(shape, np.bool_)
+
+    def _environment_width(self, space: spaces.Space[Any]) -> int:
+        """Numbers of an observation that are the environment's."""
+        window = self._window
+        if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+            raise BadSetting(f"the observation {space} is no vector", fix="pdrm.wrap(..., flatten=True)")
+        width = space.shape[0] - len(window.state) - window.symbols * window.places
+        if width < 0:
+            raise BadSetting("the observation is too short for this machine and view", fix="give those of `pdrm.wrap`")
+        return int(width)
+
+    def add(
+        self,
+        obs: npt.NDArray[Any],
+        next_obs: npt.NDArray[Any],
+        action: npt.NDArray[Any],
+        reward: npt.NDArray[Any],
+        done: npt.NDArray[Any],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        """Store one step of every environment."""
+        for env, info in enumerate(infos):
+            record = info["machine"]
+            label = record["label"]
+            if label not in self._number:
+                self._number[label] = len(self._labels)
+                self._labels.append(label)
+            self.label[self.pos, env] = self._number[label]
+            self.environment_reward[self.pos, env] = record["environment_reward"]
+            self.environment_terminated[self.pos, env] = record["environment_terminated"]
+            self._note(record["stack"])
+        super().add(obs, next_obs, action, reward, done, infos)
+
+    def _note(self, stack: Stack) -> None:
+        stack = stack[: self._kept]
+        if stack not in self._observed:
+            self._observed.add(stack)
+            self.stacks.append(stack)
+
+    def _get_samples(self, batch_inds: npt.NDArray[Any], env: Any = None) -> ReplayBufferSamples:
+        """The rows with these numbers, each of one environment drawn at random, then those imagined beside them."""
+        envs = self._rng.integers(self.n_envs, size=len(batch_inds))
+        before, after = self.observations[batch_inds, envs], self.next_observations[batch_inds, envs]
+        ended = self.dones[batch_inds, envs] * (1 - self.timeouts[batch_inds, envs])
+        real = (before, self.actions[batch_inds, envs], after, ended, self.rewards[batch_inds, envs])
+        imagined = self.imagined(np.repeat(batch_inds, self.counterfactuals), np.repeat(envs, self.counterfactuals))
+        before, action, after, ended, reward = (np.concatenate(pair) for pair in zip(real, imagined, strict=True))
+        data: tuple[Any, ...] = (
+            self._normalize_obs(before, env),
+            action,
+            self._normalize_obs(after, env),
+            ended.reshape(-1, 1),
+            self._normalize_reward(reward.reshape(-1, 1), env),
+        )
+        return ReplayBufferSamples(*(self.to_torch(part) for part in data))
+
+    def imagined(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
+        states = self._rng.integers(len(self.machine.states), size=len(steps))
+        chosen = self._rng.integers(len(self.stacks), size=len(steps))
+        found = [
+            self.what_if(self.machine.states[state], self.stacks[number], int(self.label[step, env]))
+            for state, number, step, env in zip(states, chosen, steps, envs, strict=True)
+        ]
+        kept = np.array([one is not None for one in found], np.bool_)
+        rows = [one for one in found if one is not None]
+        steps, envs, width = steps[kept], envs[kept], self._width
+        before, after = self.observations[steps, envs].copy(), self.next_observations[steps, envs].copy()
+        if rows:
+            before[:, width:], after[:, width:] = [one.before for one in rows], [one.after for one in rows]
+        final = np.array([one.final for one in rows], np.bool_)
+        paid = np.array([one.reward for one in rows], np.float32)
+        ended = (self.environment_terminated[steps, envs] | final).astype(np.float32)
+        return before, self.actions[steps, envs], after, ended, self.environment_reward[steps, envs] + paid
+
+    def what_if(self, state: str, stack: Stack, label: int) -> Imagined | None:
+        """What a label (by number) does to a configuration; None where the machine has no move."""
+        key = (state, stack, label)
+        if key not in self._cache:
+            try:
+                there, above, paid = self._quick.step(state, stack, self._labels[label])
+            except UndefinedMove:
+                self._cache[key] = None
+            else:
+                final = there in self.machine.final
+                self._cache[key] = Imagined(self._seen(state, stack), self._seen(there, above), paid, final)
+        return self._cache[key]
+
+    def _seen(self, state: str, stack: Stack) -> Floats:
+        """The machine's part of an observation: its state and the symbols seen, one-hot."""
+        window = self._window
+        vector = np.zeros(len(window.state) + window.symbols * window.places, np.float32)
+        vector[window.state[state]] = 1
+        for place, symbol in enumerate(window.numbers(stack)):
+            vector[len(window.state) + place * window.symbols + symbol] = 1
+        return vector

@@ -1,0 +1,102 @@
+"""`pdrm doctor`: what is installed, what is not, and how to mend it."""
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from pdrm.cli import doctor
+
+REQUIRED = [
+    "numpy>=2.0",
+    "rich (>=13.7)",
+    "jax>=0.4; extra == 'jax'",
+    "no-such-package>=1.0; extra == 'sb3'",
+    'ray[default]>=99999; extra == "ray"',
+    "pytest>=8; extra == 'dev'",
+]
+
+
+@pytest.fixture
+def required(monkeypatch):
+    monkeypatch.setattr(metadata, "requires", lambda _: REQUIRED)
+
+
+@pytest.mark.usefixtures("required")
+def test_what_is_installed_is_told_apart_from_what_is_not():
+    found = {group.name: group for group in doctor.groups()}
+    assert list(found) == ["core", "jax", "sb3", "ray"]
+    assert found["core"].ok
+    assert {one.name: one.version for one in found["core"].packages}["numpy"] == metadata.version("numpy")
+    assert not found["sb3"].ok
+    assert found["sb3"].fix == f"{sys.executable} -m pip install 'no-such-package>=1.0'"
+    assert not found["ray"].ok  # too old
+
+
+@pytest.mark.parametrize(
+    ("version", "ok"), [("2.0.0", True), ("10.1", True), ("1.9.9", False), ("2.0+cpu", True), (None, False)]
+)
+def test_a_version_is_compared_by_its_numbers(version, ok):
+    assert doctor.Package("x", ">=2.0,<11", version).ok == ok
+
+
+@pytest.mark.usefixtures("required")
+def test_the_command(pdrm, monkeypatch):
+    monkeypatch.setattr(doctor, "jax_devices", lambda: {"devices": [["gpu", "H200"]], "fault": "", "fix": ""})
+    outcome = pdrm("doctor")
+    assert outcome.code == 0
+    assert "core: ok" in outcome.out
+    assert "no no-such-package" in outcome.out
+    assert "is too old" in outcome.out
+    record = json.loads(pdrm("doctor", "--json").out)
+    assert record["ok"]
+    assert {group["name"]: group["ok"] for group in record["groups"]}["sb3"] is False
+
+
+def test_a_lacking_core_ends_with_1(monkeypatch, pdrm):
+    monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=1"])
+    outcome = pdrm("doctor")
+    assert outcome.code == 1
+    assert "core: missing" in outcome.out
+    assert "pip install 'no-such-package>=1'" in outcome.err
+
+
+def a_jax(folder, code):
+    """A package `jax` that does as told, found before any other by the process that is asked."""
+    (folder / "jax.py").write_text(code)
+    return str(folder)
+
+
+def test_jax_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
+    device = "import types\ndevices = lambda: [types.SimpleNamespace(platform='%s', device_kind='%s')]"
+    monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device % ("gpu", "NVIDIA H200")))
+    assert doctor.jax_devices() == {"devices": [["gpu", "NVIDIA H200"]], "fault": "", "fix": ""}
+    a_jax(tmp_path, "raise RuntimeError('there is no driver to be found')")
+    broken = doctor.jax_devices()
+    assert (broken["devices"], broken["fault"]) == ([], "RuntimeError: there is no driver to be found")
+    assert "pip install --upgrade jax" in broken["fix"]
+
+
+def test_a_gpu_that_jax_does_not_use_is_told(tmp_path, monkeypatch):
+    device = "import types\ndevices = lambda: [types.SimpleNamespace(platform='cpu', device_kind='cpu')]"
+    monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device))
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: "/usr/bin/nvidia-smi")
+    found = doctor.jax_devices()
+    assert found["fault"] == "there is an NVIDIA GPU that JAX does not use"
+    assert "'jax[cuda" in found["fix"]
+
+
+def test_it_is_quick_and_loads_nothing_heavy():
+    code = "import sys; import pdrm.cli.doctor as d; d.groups(); print([m for m in ('jax', 'torch', 'numba', 'numpy') if m in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_every_extra_for_users_has_a_purpose():
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) - {"dev"} <= set(doctor.FOR)

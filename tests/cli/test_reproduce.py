@@ -1,0 +1,128 @@
+"""The paper's figures, studies of one's own and claims from the command line."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.experiments.small import keep_small_sizes
+
+STUDY = """\
+name = "mine"
+seeds = 2
+settings = { episodes = 300, test_every = 100 }
+[[panels]]
+domain = "maze-5x5"
+success = "home"
+agents = [{ name = "1-CpRM", agent = "cprm" }, { name = "0-pdRM", agent = "q", k = 0 }]
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def table(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_reproduce_a_figure_and_again(pdrm, tmp_path):
+    out = tmp_path / "report"
+    outcome = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)
+    assert outcome.code == 0
+    assert "paint" in outcome.out
+    assert "12 of 12 runs done" in outcome.err
+    assert {path.name for path in out.iterdir()} >= {"runs", "curves.csv", "summary.csv", "claims.json", "index.html"}
+    rows = table(out / "curves.csv")
+    assert len(rows) == 12 * 100
+    assert {row["line"] for row in rows if row["ours"] == "yes"} == {"0-pdRM (ours)"}
+    assert all(-1 <= float(row["normalised"]) <= 1 for row in rows)
+    last = [row for row in table(out / "summary.csv") if row["episode"] == "500"]
+    assert {row["line"]: round(float(row["return_50"]), 2) for row in last}["pdRM"] == -0.71
+    before = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
+    again = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)
+    assert "12 of 12 runs were done before" in again.err
+    assert before == {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
+    keep_small_sizes(out)
+    record = {one["id"]: one for one in json.loads(pdrm("claims", "-o", out, "--json").out)}
+    assert record["paint"]["verdict"] in {"holds", "does not hold"}
+    assert record["letter-best"]["verdict"] == "not run"
+    assert record["paint"]["parts"][1]["numbers"]["optimum"] == pytest.approx(-0.71)
+    assert "optimum" in pdrm("claims", "-o", out, "--details").out
+
+
+def test_run_a_study(pdrm, study, tmp_path):
+    out = tmp_path / "out"
+    rows = json.loads(pdrm("run", study, "--workers", 1, "-o", out, "--json").out)
+    assert [(row["line"], row["seeds"], row["final_success"]) for row in rows] == [
+        ("1-CpRM", 2, 1.0),
+        ("0-pdRM", 2, 0.0),
+    ]
+    assert "1-CpRM" in pdrm("run", study, "--workers", 1, "-o", out, "--seeds", 1).out
+
+
+def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
+    out = tmp_path / "out"
+    assert pdrm("run", study, "--workers", 1, "-o", out).code == 0
+    bad = next((out / "runs").glob("*cprm*seed1*"))
+    for path in bad.iterdir():
+        path.unlink()
+    (bad / "checkpoint.npz").write_bytes(b"half")
+    outcome = pdrm("run", study, "--workers", 1, "-o", out)
+    assert outcome.code == 1
+    assert "1 runs failed" in outcome.err
+    assert "maze-5x5 1-CpRM seed 1: error[E0805]" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("reproduce", "figure-9"), "E1102"),
+        (("reproduce", "letter", "--seeds", "0"), "E1101"),
+        (("reproduce", "letter", "--workers", "0"), "E0801"),
+        (("reproduce", "letter", "--backend", "spark"), "E0801"),
+        (("reproduce", "letter", "--address", "x:1"), "E0801"),
+        (("reproduce", "letter", "-o", "/proc/nowhere"), "E0502"),
+        (("run", "nothing.toml"), "E0501"),
+        (("run", "study.json"), "E1101"),
+    ],
+)
+def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = pdrm(*arguments)
+    assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
+    assert "Traceback" not in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_leaves_everything_to_go_on_from(workers, study, tmp_path):
+    study.write_text(STUDY.replace("episodes = 300", "episodes = 60000").replace("seeds = 2", "seeds = 1"))
+    environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
+    command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", str(workers), "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list(tmp_path.glob("out/runs/*/checkpoint.npz")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.glob("out/runs/*/checkpoint.npz"))
+    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    whole = [*command[:-1], str(tmp_path / "whole")]
+    assert subprocess.run(whole, capture_output=True, check=False).returncode == 0
+    for path in tmp_path.glob("whole/runs/*/*"):
+        if path.name != "timing.json":
+            assert (tmp_path / "out" / path.relative_to(tmp_path / "whole")).read_bytes() == path.read_bytes()
+    assert not list(tmp_path.glob("out/runs/*/checkpoint.npz"))

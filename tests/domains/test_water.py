@@ -1,0 +1,168 @@
+"""WaterWorld: its motion and labels by hand, the JAX twin on shared trajectories, and Gymnasium's own check."""
+
+import warnings
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from pdrm.domains import water
+from pdrm.domains.water import Water, WaterWorld, advance, begin, observe, water_world
+from pdrm.domains.water_env import IDS, WaterEnv
+from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain
+
+WORLD = WaterWorld()
+AWAY = np.array([[8 + 0.7 * i, 12.0] for i in range(10)], np.float32)
+STILL = np.zeros((10, 2), np.float32)
+NUMBERS = np.array([0.25, 0.75], np.float32)
+
+
+def scene(place=(2.0, 2.0), velocity=(0.0, 0.0), balls=AWAY, there=(True,) * 10, announced=False):
+    arrays = (np.array(place, np.float32), np.array(velocity, np.float32), np.array(balls, np.float32), STILL)
+    return Water(*arrays, np.array(there), np.bool_(announced))
+
+
+def step(water_now, push=(0.0, 0.0)):
+    after, label = advance(WORLD, water_now, np.array(push, np.float32), NUMBERS, np)
+    return after, water.LABELS[int(label)]
+
+
+def test_a_push_speeds_up_to_the_top_speed():
+    now = scene()
+    speeds = []
+    for _ in range(5):
+        now, _ = step(now, (1.0, 0.0))
+        speeds.append(float(now.velocity[0]))
+    assert speeds == pytest.approx([0.5, 1.0, 1.5, 1.5, 1.5])
+    assert float(now.place[0]) == pytest.approx(2 + 0.1 * sum(speeds))
+
+
+def test_walls_are_elastic():
+    now, _ = step(scene(place=(0.35, 2.0), velocity=(-1.5, 0.0)))
+    assert float(now.velocity[0]) == pytest.approx(1.5)
+    assert float(now.place[0]) == pytest.approx(2 * WORLD.radius - (0.35 - 0.15))
+
+
+def with_ball_at(number, place):
+    balls = AWAY.copy()
+    balls[number] = place
+    return balls
+
+
+@pytest.mark.parametrize(("number", "event"), [(2, "even"), (3, "odd"), (8, "even"), (9, "odd")])
+def test_balls_2_to_9_vanish_and_emit_their_parity(number, event):
+    now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
+    assert label == {event}
+    assert not now.there[number]
+    assert now.there.sum() == 9
+    assert step(now)[1] == frozenset()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_balls_0_and_1_jump(number):
+    now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
+    assert label == {f"ball_{number}"}
+    assert now.there.all()
+    assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
+
+
+def test_one_ball_a_step_the_lowest_first():
+    balls = with_ball_at(5, (2.5, 2.0))
+    balls[4] = (2.0, 2.5)
+    now, label = step(scene(balls=balls))
+    assert label == {"even"}
+    assert step(now)[1] == {"odd"}
+
+
+def test_all_found_is_said_once_in_the_next_step():
+    there = (True, True, True) + (False,) * 7
+    now, label = step(scene(balls=with_ball_at(2, (2.5, 2.0)), there=there))
+    assert label == {"even"}
+    labels = []
+    for _ in range(3):
+        now, label = step(now)
+        labels.append(label)
+    assert labels == [{"A_F"}, frozenset(), frozenset()]
+
+
+def test_a_ball_that_is_gone_is_not_seen():
+    now, _ = step(scene(balls=with_ball_at(2, (2.5, 2.0))))
+    seen = observe(WORLD, now, np)
+    assert seen.shape == (water.OBSERVED,)
+    assert not seen[4 + 4 * 2 : 4 + 4 * 3].any()
+    assert seen[4:8].any()
+
+
+@pytest.mark.parametrize("side", [17.0, 20.0])
+def test_the_jax_twin_goes_the_same_way(side):
+    world, rng = WaterWorld(side=side), np.random.default_rng(int(side))
+    numbers = rng.random(water.START_NUMBERS, dtype=np.float32)
+    reference, twin = begin(world, numbers, np), begin(world, jnp.asarray(numbers), jnp)
+    pushes = np.array(water.PUSHES, np.float32)[rng.integers(5, size=4_000)]
+    drawn = rng.random((4_000, water.STEP_NUMBERS), dtype=np.float32)
+
+    def one(now, given):
+        after, label = advance(world, now, *given, jnp)
+        return after, (label, observe(world, after, jnp))
+
+    labels, seen = jax.lax.scan(one, twin, (pushes, drawn))[1]
+    emitted = []
+    for push, number in zip(pushes, drawn, strict=True):
+        reference, label = advance(world, reference, push, number, np)
+        emitted.append(int(label))
+        assert np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max() < 1e-3
+    assert emitted == labels.tolist()
+    assert len(set(emitted)) >= 3
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("continuous", [False, True])
+def test_gymnasium_is_content(name, continuous):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*not able to test alternative render modes.*")
+        env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
+        check_env(env.unwrapped)
+    assert env.unwrapped.world.name.startswith(IDS[name])
+
+
+def test_the_limit_truncates_and_nothing_terminates():
+    env = WaterEnv("water-17", step_limit=30)
+    env.reset(seed=0)
+    flags = [env.step(0)[2:4] for _ in range(30)]
+    assert flags == [(False, False)] * 29 + [(False, True)]
+
+
+def test_seeds_are_respected():
+    def walk(seed):
+        env = WaterEnv("water-20")
+        first, _ = env.reset(seed=seed)
+        return [first.tolist(), *(env.step(action)[0].tolist() for action in (0, 1, 2, 3, 4))]
+
+    assert walk(1) == walk(1) != walk(2)
+
+
+def test_pictures_are_of_one_size():
+    env = WaterEnv("water-17", render_mode="rgb_array")
+    assert env.render() is None
+    env.reset(seed=0)
+    first = env.render()
+    env.step(0)
+    assert first.dtype == np.uint8
+    assert first.shape == env.render().shape
+
+
+def test_wrong_requests_are_refused():
+    env = WaterEnv("water-17")
+    env.reset(seed=0)
+    with pytest.raises(BadAction, match="no action 7"):
+        env.step(7)
+    with pytest.raises(UnknownDomain, match="water-18"):
+        water_world("water-18")
+    with pytest.raises(BadDomainSetting, match="speed"):
+        water_world("water-17", speed=3)
+    with pytest.raises(BadDomainSetting, match="ansi"):
+        WaterEnv("water-17", render_mode="ansi")

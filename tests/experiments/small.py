@@ -1,0 +1,40 @@
+"""A small real study that the tests of this folder share."""
+
+import json
+
+from pdrm.analysis.palindrome import blowup
+from pdrm.analysis.size_claims import catalogue_record, size_claims
+from pdrm.experiments.claims.theory import SIZES, source
+from pdrm.experiments.study import Line, Panel, Study
+
+SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
+
+
+def small_study(seeds=(0, 1)):
+    """Three agents on two domains, a fraction of a second each."""
+    letter = Panel(
+        name="letter",
+        domain="letter",
+        settings=SHORT,
+        lines=(Line(name="1-pdRM", agent="q"), Line(name="CQL-CRA", agent="cra-cql", k="full")),
+    )
+    maze = Panel(
+        name="maze",
+        domain="maze-5x5",
+        settings=SHORT,
+        success=("home",),
+        lines=(Line(name="1-CpRM", agent="cprm", k="1"),),
+    )
+    return Study(name="small", panels=(letter, maze), seeds=seeds)
+
+
+def keep_small_sizes(folder):
+    """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
+    facts = {fact["id"]: fact for fact in size_claims([catalogue_record("letter")], blowup(4, 4))}
+    (folder / SIZES).write_text(json.dumps({"source": source(), "facts": facts}))
+
+
+def files(folder):
+    """Every file below a folder but for how long things took."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}

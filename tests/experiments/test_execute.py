@@ -1,0 +1,178 @@
+"""Runs through joblib: the same files whatever the workers are, nothing repeated, failures reported and survived."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pdrm.errors import BadRunFolder, BadSetting, WorkersLost
+from pdrm.experiments.backends import Workers
+from pdrm.experiments.curves import curves_of
+from pdrm.experiments.execute import MOST_DEATHS, run_all
+from pdrm.experiments.plan import planned
+from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.experiments.store import Store, perform
+from pdrm.learning.tabular.run import RunSpec
+from tests.experiments.small import files, small_study
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The files of the small study, run one after the other."""
+    folder = tmp_path_factory.mktemp("alone")
+    assert not run_study(small_study(), folder).failures
+    return files(folder)
+
+
+def test_loky_leaves_the_same_files(alone, tmp_path):
+    assert not run_study(small_study(), tmp_path, 2).failures
+    assert files(tmp_path) == alone
+
+
+def test_a_dask_cluster_leaves_the_same_files_though_a_worker_is_killed(alone, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **limits) as cluster:
+        victim = psutil.Process(next(iter(cluster.workers.values())).pid)
+        watch = threading.Thread(target=kill_when_begun, args=(tmp_path, victim))
+        watch.start()
+        workers = Workers(count=2, backend="dask", address=cluster.scheduler_address)
+        outcome = run_study(small_study(), tmp_path, workers)
+        watch.join()
+    assert not outcome.failures
+    assert files(tmp_path) == alone
+
+
+def kill_when_begun(folder, victim):
+    """Kill a process as soon as a run has begun."""
+    while not list(folder.glob("runs/*/spec.json")):
+        time.sleep(0.01)
+    victim.send_signal(signal.SIGKILL)
+
+
+def test_a_second_time_nothing_is_done_or_touched(tmp_path):
+    run_study(small_study(), tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}
+    more = small_study(seeds=(0, 1, 2))
+    run_study(more, tmp_path)
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}
+    assert len(before) < len(after)
+    assert {path: after[path] for path in before if path.is_file()} == {
+        path: moment for path, moment in before.items() if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
+    runs, store = planned([small_study()]), store_in(tmp_path)
+    bad = store.folder(runs[2].spec)
+    bad.mkdir(parents=True)
+    (bad / "checkpoint.npz").write_bytes(b"half a checkpoint")
+    failures = run_all(runs, store, Workers(count=workers))
+    assert [(failure.run.title, "checkpoint" in failure.why) for failure in failures] == [(runs[2].title, True)]
+    assert [store.done(run.spec) for run in runs] == [True, True, False, True, True, True]
+    assert "checkpoint" in store.failure(runs[2].spec)
+    (bad / "checkpoint.npz").unlink()
+    assert not run_all(runs, store, Workers(count=workers))
+    assert not store.failure(runs[2].spec)
+
+
+def test_what_a_killed_process_left_is_swept_away(tmp_path):
+    spec = planned([small_study()])[0].spec
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".policy.npz.x8f3").write_bytes(b"half a policy")
+    perform(spec, folder)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "curve.csv", "policy.json", "policy.npz", "result.json", "spec.json", "timing.json",
+    ]  # fmt: skip
+
+
+def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path, monkeypatch):
+    monkeypatch.setattr("pdrm.experiments.store.LARGEST_POLICY", 100)
+    run, store = planned([small_study()])[0], store_in(tmp_path)
+    assert not run_all([run], store, Workers())
+    assert not (store.folder(run.spec) / "policy.npz").exists()
+    assert store.result(run.spec)["policy_kept"] is False
+    assert store.result(run.spec)["policy_bytes"] > 100
+    assert not run_all([run], store, Workers())
+    assert store.timing(run.spec)["seconds"] > 0
+
+
+def test_a_damaged_curve_is_noticed(tmp_path):
+    study = small_study(seeds=(0,))
+    run_study(study, tmp_path)
+    panel = study.panels[0]
+    spec = panel.specs(panel.lines[0], (0,))[0]
+    curve = store_in(tmp_path).folder(spec) / "curve.csv"
+    curve.write_text(curve.read_text().replace(",300,", ",299,", 1))
+    with pytest.raises(BadRunFolder, match="result"):
+        curves_of(panel, panel.lines[0], (0,), store_in(tmp_path))
+
+
+def test_two_commands_at_once_share_the_work(alone, tmp_path):
+    code = (
+        "import sys; from tests.experiments.small import small_study; from pdrm.experiments.reproduce import run_study;"
+        "sys.exit(bool(run_study(small_study(), sys.argv[1]).failures))"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
+    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert files(tmp_path) == alone
+
+
+@dataclass(frozen=True)
+class Deadly(RunSpec):
+    """A run that kills its worker as often as there are files to remove."""
+
+    marks: Path | None = None
+
+    def training(self):
+        for mark in self.marks.glob("*"):
+            mark.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().training()
+
+
+@pytest.mark.parametrize("times", [1, MOST_DEATHS])
+def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    for number in range(times):
+        (marks / str(number)).touch()
+    runs, store = planned([small_study()]), Store(tmp_path / "runs")
+    spec = runs[-1].spec
+    deadly = Deadly(spec.domain, spec.agent, spec.k, spec.settings, spec.seed, marks=marks)
+    assert deadly.id == spec.id
+    runs[-1] = runs[-1]._replace(spec=deadly)
+    failures = run_all(runs, store, Workers(count=2))
+    assert [failure.run.title for failure in failures] == ([runs[-1].title] if times == MOST_DEATHS else [])
+    done = {name: data for name, data in alone.items() if name.startswith("runs/")}
+    if times == 1:
+        assert files(tmp_path) == done
+
+
+@pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}])
+def test_workers_that_cannot_be_are_refused(wrong):
+    with pytest.raises(BadSetting):
+        Workers(**wrong)
+
+
+def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(WorkersLost, match="Dask"):
+        run_study(small_study(), tmp_path, Workers(backend="dask", address="tcp://127.0.0.1:9"))
+    assert distributed
+
+
+def test_memory_is_for_this_machine_only():
+    assert Workers(count=2).memory == 14.0
+    assert replace(Workers(count=2), gigabytes=3.0).memory == 3.0
+    assert Workers(backend="dask", address="tcp://127.0.0.1:9").memory == float("inf")

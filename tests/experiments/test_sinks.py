@@ -1,0 +1,120 @@
+"""Logging: what the tools' own readers find is what the tests of the run paid; nothing is loaded unless asked for."""
+
+import json
+import struct
+import subprocess
+import sys
+
+import pytest
+import wandb
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util.tensor_util import make_ndarray
+from wandb.proto.wandb_internal_pb2 import Record
+
+from pdrm.errors import BadSetting, MissingPackage
+from pdrm.experiments import sinks
+from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for, together
+from pdrm.learning.tabular.agents import settings_for
+from pdrm.learning.tabular.run import RunSpec, execute
+
+NAMES = ["test/return", "test/return_lowest", "test/steps", "train/epsilon", "train/rows", "train/steps"]
+
+
+def spec(agent="q"):
+    settings = settings_for("maze-5x5", agent, {"episodes": 60, "test_every": 20, "test_episodes": 5})
+    return RunSpec("maze-5x5", agent, "1", settings, seed=0)
+
+
+def from_tensorboard(folder):
+    reader = EventAccumulator(str(folder))
+    reader.Reload()
+    tags = reader.Tags()["tensors"]
+    return {tag: [(e.step, float(make_ndarray(e.tensor_proto))) for e in reader.Tensors(tag)] for tag in tags}
+
+
+@pytest.mark.parametrize("agent", ["q", "cprm", "hrm"])
+def test_tensorboard_reads_the_tests(agent, tmp_path):
+    with TensorBoard(tmp_path / "log") as log:
+        result = execute(spec(agent), tmp_path / "run", log)
+    found = from_tensorboard(tmp_path / "log")
+    assert sorted(found) == NAMES
+    paid = [(test.episode, pytest.approx(test.returns.mean())) for test in result.tests]
+    assert found["test/return"] == paid
+    assert found["train/rows"][-1] == (60, result.rows)
+
+
+def records(data):
+    """The records of a run's file: after 7 bytes, blocks of 32 KiB; a record is a checksum, a length, which part, and bytes."""
+    place, parts = 7, []
+    while place + 7 <= len(data):
+        _, length, part = struct.unpack("<IHB", data[place : place + 7])
+        if part:
+            parts.append(data[place + 7 : place + 7 + length])
+            if part in (1, 4):  # whole, or the last part
+                yield b"".join(parts)
+                parts = []
+        place += 7 + length
+        rest = 2**15 - place % 2**15
+        place += rest if rest < 7 or not part else 0
+
+
+def from_wandb(folder):
+    wandb.teardown()  # its own process writes the file, and may still be at it when a run has finished
+    (file,) = folder.glob("wandb/offline-run-*/*.wandb")
+    rows = []
+    for data in records(file.read_bytes()):
+        record = Record()
+        record.ParseFromString(data)
+        if record.WhichOneof("record_type") == "history":
+            items = record.history.item
+            rows.append({item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in items})
+    return rows
+
+
+def test_wandb_keeps_the_tests(tmp_path):
+    (tmp_path / "log").mkdir()
+    with WeightsAndBiases("p", mode="offline", dir=str(tmp_path / "log"), settings={"silent": True}) as log:
+        result = execute(spec(), tmp_path / "run", log)
+    rows = from_wandb(tmp_path / "log")
+    assert [(row["_step"], row["test/return"]) for row in rows] == [(t.episode, t.returns.mean()) for t in result.tests]
+    assert set(NAMES) <= set(rows[0])
+
+
+def test_several_watches_at_once(tmp_path):
+    seen = []
+    with TensorBoard(tmp_path / "log") as log:
+        execute(spec(), tmp_path / "run", together(log, lambda training, _: seen.append(training.episodes)))
+    assert seen == [20, 40, 60]
+    assert len(from_tensorboard(tmp_path / "log")["test/return"]) == 3
+
+
+def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(sinks.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    with pytest.raises(MissingPackage) as caught:
+        TensorBoard(tmp_path)
+    assert "fix: pip install tensorboard" in str(caught.value)
+
+
+def test_an_unknown_tool_is_refused(tmp_path):
+    with pytest.raises(BadSetting) as caught:
+        sink_for("tensorbord", tmp_path, "run", {})
+    assert "did you mean `tensorboard`" in str(caught.value)
+
+
+def test_nothing_is_loaded_unless_asked_for():
+    code = "import sys, pdrm.experiments.sinks; print([m for m in ('tensorboard', 'wandb') if m in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_train_logs_where_asked(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train = ("train", "maze-5x5", "--episodes", 200, "--test-every", 100, "--log")
+    assert pdrm(*train, "tensorbord").code == 2
+    assert not (tmp_path / "runs").exists()
+    assert pdrm(*train, "tensorboard").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert [episode for episode, _ in from_tensorboard(folder)["test/return"]] == [100, 200]
+    files = sorted(folder.iterdir())
+    assert pdrm(*train, "tensorboard").code == 0  # done before: nothing is left to log
+    assert sorted(folder.iterdir()) == files

@@ -1,0 +1,144 @@
+"""Studies from files: what they mean, and what is said about faulty ones."""
+
+import pytest
+
+import pdrm
+from pdrm.errors import BadStudy, CannotOpen, PdrmError
+from pdrm.experiments.files import load_study
+
+GOOD = """\
+name = "mine"
+title = "A study"
+seeds = [3, 5]
+settings = { episodes = 200 }
+
+[[panels]]
+domain = "letter"
+success = "u2"
+
+[[panels.agents]]
+name = "1-pdRM"
+agent = "q"
+k = 1
+
+[[panels.agents]]
+agent = "cra-q"
+settings = { learning_rate = 0.5 }
+
+[[panels]]
+name = "own"
+domain = "rooms.txt"
+machine = "task.pdrm"
+[panels.settings]
+episodes = 50
+[[panels.agents]]
+agent = "cprm"
+k = "full"
+colour = "red"
+seconds = 2
+"""
+TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a domain and a machine of one's own."""
+    rooms = pdrm.grid_domain(
+        "rooms", pdrm.parse_map("#####\n#@.k#\n#####", places="@k", start="@"), {"k": "key"}, step_limit=20
+    )
+    pdrm.save_domain(rooms, tmp_path / "rooms.npz")
+    (tmp_path / "task.pdrm").write_text(TASK)
+    return tmp_path
+
+
+def written(folder, text):
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_study_says_what_the_file_says(folder):
+    study = load_study(written(folder, GOOD.replace("rooms.txt", "rooms.npz")))
+    assert (study.name, study.title, study.seeds) == ("mine", "A study", (3, 5))
+    letter, own = study.panels
+    assert (letter.name, letter.success) == ("letter", ("u2",))
+    assert [(line.name, line.agent, line.k) for line in letter.lines] == [
+        ("1-pdRM", "q", "1"),
+        ("cra-q full", "cra-q", "full"),
+    ]
+    specs = [spec for _, _, spec in study.runs()]
+    assert [(spec.seed, spec.settings.episodes, spec.settings.learning_rate) for spec in specs] == [
+        *((seed, 200, rate) for rate in (0.01, 0.5) for seed in (3, 5)),
+        *((seed, 50, 0.5) for seed in (3, 5)),
+    ]
+    assert own.machine == TASK
+    assert own.lines[0].key == "red"
+    assert specs[-1].own.states == 3
+    assert own.achieved() == ("done",)
+
+
+def test_a_python_file_sets_study(tmp_path):
+    path = tmp_path / "study.py"
+    path.write_text(
+        "import pdrm\n"
+        "lines = tuple(pdrm.Line(name=f'{k}-pdRM', agent='q', k=str(k)) for k in range(3))\n"
+        "STUDY = pdrm.Study(name='views', panels=(pdrm.Panel(name='echo', domain='echo', lines=lines),), seeds=(0,))\n"
+    )
+    assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]
+    for text, told in (("x = 1", "sets no STUDY"), ("1 / 0", "ZeroDivisionError"), ("STUDY = (", "SyntaxError")):
+        path.write_text(text)
+        with pytest.raises(BadStudy, match=told):
+            load_study(path)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "line", "told"),
+    [
+        ('name = "mine"', 'name = "mine', 1, "no TOML"),
+        ("seeds = [3, 5]", "seeds = [3, 3]", 3, "seeds"),
+        ("seeds = [3, 5]", "seeds = 0", 3, "seeds"),
+        ("seeds = [3, 5]", 'seeds = ["a"]', 3, "seeds"),
+        ("seeds = [3, 5]", "seeds = true", 3, "seeds is True"),
+        ("seeds = [3, 5]", "seed = [3, 5]", 3, "no such key"),
+        ('title = "A study"', "title = 7", 2, "title is 7"),
+        ('success = "u2"', 'sucess = "u2"', 8, "panels[1].sucess"),
+        ('domain = "letter"', 'domain = "lettr"', 10, "lettr"),
+        ('domain = "letter"', "", 6, "panels[1] has no `domain`"),
+        ('agent = "q"', 'agent = "qq"', 10, "qq"),
+        ("k = 1", "k = -1", 13, "k is -1"),
+        ("k = 1", 'k = "all"', 13, "k is all"),
+        ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
+        ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 15, "learning_rate"),
+        ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 15, "rate"),
+        ('machine = "task.pdrm"', 'machine = "no.pdrm"', 22, "no.pdrm"),
+        ('name = "1-pdRM"', 'name = "cra-q full"', 3, "lines of panel"),
+        ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
+    ],
+)
+def test_a_fault_is_told_with_its_line(good, bad, line, told, folder):
+    text = GOOD.replace("rooms.txt", "rooms.npz")
+    assert good in text
+    with pytest.raises(PdrmError) as raised:
+        load_study(written(folder, text.replace(good, bad, 1)))
+    error = raised.value
+    assert told in error.message
+    assert error.fix
+    assert (error.where.file, error.where.line) == (str(folder / "study.toml"), line)
+
+
+@pytest.mark.parametrize("text", ["", "name = 'a'", "panels = 3", "panels = [3]", "[[panels]]\ndomain = 'letter'\n"])
+def test_half_a_study_is_refused(text, tmp_path):
+    with pytest.raises(BadStudy) as raised:
+        load_study(written(tmp_path, text))
+    assert raised.value.fix
+
+
+def test_files_that_are_no_studies_are_refused(tmp_path):
+    for name in ("none.toml", "none.py"):
+        with pytest.raises(CannotOpen):
+            load_study(tmp_path / name)
+    with pytest.raises(BadStudy):
+        load_study(tmp_path / "study.json")
+    (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
+    with pytest.raises(PdrmError, match="UTF-8"):
+        load_study(tmp_path / "bytes.toml")

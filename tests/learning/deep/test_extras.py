@@ -1,0 +1,36 @@
+"""The core stands without the extras, and a missing one is named with its fix."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def python(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+
+def test_importing_pdrm_brings_in_no_extra():
+    done = python("import sys, pdrm; sys.exit(bool({'jax', 'torch', 'stable_baselines3'} & set(sys.modules)))")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "fix"),
+    [
+        ("jax", "pdrm.product.jax_env.product", "pip install 'pdrm[jax]'"),
+        ("optax", "pdrm.product.jax_env.product", "pip install 'pdrm[jax]'"),
+        ("stable_baselines3", "pdrm.learning.deep.sb3", "pip install 'pdrm[sb3]'"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_fix(package, module, fix):
+    done = python(f"import sys; sys.modules['{package}'] = None; import {module}")
+    assert "MissingPackage" in done.stderr
+    assert fix in done.stderr
+
+
+def test_water_needs_no_extra():
+    script = (
+        "import sys; sys.modules['jax'] = None; from pdrm.product.water_task import WaterTask; WaterTask('water-17')"
+    )
+    assert python(script).returncode == 0

@@ -1,0 +1,119 @@
+"""Learning gates: every deep agent solves its probe, and what should not be possible is not."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from pdrm.domains import domain
+from pdrm.learning.deep import dqn
+from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.training import DeepTraining
+from pdrm.machines.catalogue import catalogue
+from pdrm.product.jax_env.domain import finite_domain
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import TopK
+from tests.learning.deep.worlds import cue, errand, target
+from tests.probes import COLLECT, VALUES, corridor
+
+
+def trained(agent, product, seeds, iterations, **given):
+    settings = settings_of(agent, given)
+    training = DeepTraining(algorithm_of(agent), lambda _: (product, settings), range(seeds))
+    if iterations:
+        training.advance(iterations)
+    return training
+
+
+def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
+    """Echo: name the letters back, last one first. Without the stack, one answer to everything is right two times in five."""
+    settings = settings_of(
+        "ppo", {"n_envs": 32, "n_steps": 32, "batch_size": 256, "n_epochs": 4, "learning_rate": 3e-3, "ent_coef": 0.01}
+    )
+    echo = jax_product(finite_domain(domain("echo")), catalogue("echo"), TopK(1))
+
+    def task(numbers):
+        return dataclasses.replace(echo, visible=numbers["visible"]), settings
+
+    numbers = {"visible": [1.0, 1.0, 0.0, 0.0]}
+    training = DeepTraining(algorithm_of("ppo"), task, [0, 1, 0, 1], numbers)
+    training.advance(30)
+    returns = np.asarray(training.test(200).returns).mean(axis=1)
+    assert (returns[:2] > 0.97).all()
+    assert (returns[2:] < 0.7).all()
+
+
+RECURRENT = {"n_envs": 32, "n_steps": 30, "batch_size": 320, "n_epochs": 4, "learning_rate": 3e-3, "ent_coef": 0.01}
+
+
+def test_a_memory_task_that_recurrent_ppo_solves():
+    training = trained("rppo", cue(), 2, 30, **RECURRENT, sequence_length=10, lstm_hidden_size=16, net_arch=(16,))
+    assert (np.asarray(training.test(200).returns).mean(axis=1) > 0.97).all()
+
+
+def test_and_plain_ppo_cannot():
+    training = trained("ppo", cue(), 2, 30, **RECURRENT, net_arch=(16,))
+    assert (np.asarray(training.test(200).returns).mean(axis=1) < 0.65).all()
+
+
+DEEP_Q = {
+    "n_envs": 4,
+    "train_freq": 4,
+    "gradient_steps": 4,
+    "batch_size": 32,
+    "buffer_size": 20_000,
+    "learning_rate": 1e-3,
+    "learning_starts": 64,
+    "target_update_interval": 64,
+    "total_timesteps": 10_000,
+    "exploration_fraction": 1.0,
+    "exploration_final_eps": 0.1,
+    "net_arch": (32,),
+}
+
+
+def test_dqn_reaches_values_known_by_hand():
+    product = jax_product(finite_domain(corridor()), COLLECT, TopK(1), depth=8)
+    training = trained("dqn", product, 2, 300, **DEEP_Q, gamma=0.9)
+    machine = {state: number for number, state in enumerate((*COLLECT.states, *COLLECT.final))}
+    symbol = {name: number for number, name in enumerate(COLLECT.stack, start=1)}
+    network = jax.tree.map(lambda part: part[0], training.state.network)
+    for (cell, state, stack), known in VALUES.items():
+        packed = product.machine.packed(machine[state], tuple(symbol[one] for one in stack))
+        seen = product.seen(jax.nn.one_hot(cell, 3), packed)
+        said = dqn.values(network, seen[None])[0]
+        for value, right in zip(said, known, strict=True):
+            assert right is None or float(value) == pytest.approx(right, abs=0.3)
+
+
+def solved_by(steps, imagined):
+    """How many of six seeds have solved a test after so many steps."""
+    training = trained("dqn", errand(), 6, 0, **DEEP_Q, gamma=0.95, counterfactuals=imagined)
+    solved = np.zeros(6, np.bool_)
+    while training.timesteps < steps:
+        training.advance(30)
+        solved |= np.asarray(training.test(1).returns)[:, 0] == 1
+    return int(solved.sum())
+
+
+def test_dqn_with_counterfactuals_needs_fewer_steps():
+    assert solved_by(4_320, imagined=3) >= 5
+    assert solved_by(4_320, imagined=0) <= 1
+
+
+def test_sac_finds_the_target():
+    training = trained(
+        "sac",
+        target(),
+        2,
+        300,
+        n_envs=8,
+        batch_size=64,
+        buffer_size=4_000,
+        learning_rate=3e-3,
+        net_arch=(32,),
+        train_freq=4,
+        gradient_steps=4,
+    )
+    assert (np.asarray(training.test(200).returns).mean(axis=1) > -0.01).all()

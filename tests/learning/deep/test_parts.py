@@ -1,0 +1,149 @@
+"""The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.buffers import RolloutBuffer
+
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
+from pdrm.learning.deep import run as runs
+from pdrm.learning.deep.advantage import advantages
+from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.policy import load_deep_policy
+from pdrm.learning.deep.ppo_loss import Batch, ppo_loss
+from pdrm.learning.deep.settings import PPO, RecurrentPPO
+from pdrm.machines.catalogue import catalogue
+from pdrm.product.jax_env.domain import water_domain
+from pdrm.product.jax_env.draws import seeded
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import TopK
+from pdrm.product.water_task import WaterTask
+from tests.learning.deep.worlds import leaves
+
+
+def test_advantages_are_those_of_stable_baselines3():
+    rng, steps, envs = np.random.default_rng(0), 50, 3
+    reward, value = rng.normal(size=(2, steps, envs)).astype(np.float32)
+    over = rng.random((steps, envs)) < 0.1
+    last = rng.normal(size=envs).astype(np.float32)
+    theirs = RolloutBuffer(steps, spaces.Box(-1, 1, (1,)), spaces.Discrete(2), "cpu", 0.9, 0.97, envs)
+    theirs.rewards, theirs.values = reward, value
+    theirs.episode_starts[1:] = over[:-1]
+    theirs.compute_returns_and_advantage(torch.tensor(last), over[-1])
+    ours = advantages(jnp.asarray(reward), jnp.asarray(value), jnp.asarray(over), jnp.asarray(last), 0.97, 0.9)
+    assert np.asarray(ours) == pytest.approx(theirs.advantages, abs=1e-4)
+
+
+def test_the_loss_is_that_of_stable_baselines3():
+    rng, rows = np.random.default_rng(1), 64
+    old, new, gain, value, old_value, goal, spread = rng.normal(size=(7, rows)).astype(np.float32)
+    settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
+    batch = Batch(jnp.zeros(rows), jnp.zeros(rows), *(jnp.asarray(part) for part in (old, old_value, gain, goal)))
+    ours, _ = ppo_loss(settings, batch, jnp.asarray(value), jnp.asarray(new), jnp.asarray(spread), jnp.ones(rows))
+    # As written in stable_baselines3/ppo/ppo.py.
+    t = {name: torch.tensor(part) for name, part in locals().items() if isinstance(part, np.ndarray)}
+    normal = (t["gain"] - t["gain"].mean()) / (t["gain"].std() + 1e-8)
+    ratio = torch.exp(t["new"] - t["old"])
+    policy = -torch.min(normal * ratio, normal * torch.clamp(ratio, 0.85, 1.15)).mean()
+    moved = t["old_value"] + torch.clamp(t["value"] - t["old_value"], -0.5, 0.5)
+    error = torch.nn.functional.mse_loss(t["goal"], moved)
+    assert float(ours) == pytest.approx(float(policy + 0.01 * -t["spread"].mean() + 0.7 * error), rel=1e-4)
+
+
+def test_rows_that_only_fill_up_do_not_count():
+    rng = np.random.default_rng(2)
+    columns = [jnp.asarray(rng.normal(size=10), jnp.float32) for _ in range(7)]
+
+    def loss(count, weight):
+        cut = [column[:count] for column in columns]
+        return ppo_loss(PPO(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
+
+    assert float(loss(7, jnp.ones(7))) == pytest.approx(float(loss(10, jnp.arange(10) < 7)), rel=1e-5)
+
+
+def test_the_product_in_jax_is_the_wrapped_environment():
+    """The same water, actions and machine: observations and rewards agree all along an episode."""
+    world = WaterWorld(radius=1.5, step_limit=400)
+    product, task = jax_product(water_domain(world), catalogue("water"), TopK(1)), WaterTask(world)
+    seen, _ = task.reset(seed=0)
+    state = product.begin(seeded(0))
+    state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
+    step, gained, rng = jax.jit(product.step), 0.0, np.random.default_rng(0)
+    assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-5)
+    for number in range(400):
+        action = int(rng.integers(5))
+        state, outcome = step(state, action)
+        seen, reward, terminated, truncated, _ = task.step(action)
+        # Where a ball jumps is drawn by each for itself: put the twin's there too.
+        state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
+        assert float(outcome.reward) == reward
+        assert (bool(outcome.terminated), bool(outcome.truncated)) == (terminated, truncated), number
+        assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-4)
+        gained += reward
+        if terminated or truncated:
+            break
+    assert gained >= 3_000
+
+
+TINY = {"n_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 2, "net_arch": (8,), "total_timesteps": 384}
+
+
+def spec():
+    return runs.DeepSpec("echo", "ppo", "1", settings_of("ppo", TINY), (0, 1), test_every=128)
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path):
+    whole = runs.execute(spec(), tmp_path / "whole")
+    calls = []
+
+    def stop(timesteps, _tested):
+        calls.append(timesteps)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runs.execute(spec(), tmp_path / "cut", stop)
+    assert not runs.is_done(tmp_path / "cut")
+    assert runs.execute(spec(), tmp_path / "cut") == whole
+    for seed in (0, 1):
+        file = f"policy-seed{seed}.npz"
+        assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert whole.splitlines()[0] == "timesteps,seed,test,return,steps,end"
+    assert len(whole.splitlines()) == 1 + 3 * 2 * 5
+    assert runs.execute(spec(), tmp_path / "whole") == whole
+
+    policy = load_deep_policy(tmp_path / "whole" / "policy-seed1.npz", runs.domain_of("echo"))
+    assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
+    description = tmp_path / "whole" / "policy-seed1.json"
+    assert json.loads(description.read_text())["about"]["seed"] == 1
+    (tmp_path / "whole" / "policy-seed1.npz").write_bytes(b"no")
+    with pytest.raises(BadPolicyFile):
+        load_deep_policy(tmp_path / "whole" / "policy-seed1.npz", runs.domain_of("echo"))
+
+
+def test_the_same_seed_gives_the_same_network():
+    once, again = (spec().training() for _ in range(2))
+    for training in (once, again):
+        training.advance(2)
+    assert leaves(once.state) == leaves(again.state)
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(BadSetting, match="gamma"):
+        PPO(gamma=1.5)
+    with pytest.raises(BadSetting, match="batch_size"):
+        PPO(batch_size=0)
+    with pytest.raises(BadSetting, match="sequences of 7"):
+        RecurrentPPO(sequence_length=7)
+    with pytest.raises(BadSetting, match="n_step"):
+        settings_of("ppo", {"n_step": 3})
+    with pytest.raises(UnknownAgent, match="ppoo"):
+        algorithm_of("ppoo")
+    with pytest.raises(BadSetting, match="cannot choose"):
+        runs.DeepSpec("letter", "sac", "1", settings_of("sac", {}), (0,)).training()

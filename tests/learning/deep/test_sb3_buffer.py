@@ -1,0 +1,136 @@
+"""The replay buffer for Stable-Baselines3: what it imagines is exactly what would have happened, row for row."""
+
+import numpy as np
+import pytest
+from stable_baselines3 import DQN, SAC
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from pdrm import Configuration, TopK, catalogue, wrap
+from pdrm.domains import FiniteEnv
+from pdrm.domains.water_env import WaterEnv
+from pdrm.errors import BadSetting
+from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+
+LETTER = catalogue("letter")
+ENVS = 3
+
+
+def letter_env(limit=12):
+    return wrap(FiniteEnv("letter", step_limit=limit), LETTER, "info", TopK(1), flatten=True)
+
+
+@pytest.fixture
+def filled():
+    """A buffer after 60 steps of three environments, and everything that happened, as SB3 hands it over."""
+    envs = DummyVecEnv([letter_env] * ENVS)
+    envs.seed(0)
+    buffer = CounterfactualReplayBuffer(
+        300, envs.observation_space, envs.action_space, "cpu", ENVS, machine=LETTER, counterfactuals=4
+    )
+    rng, seen, history = np.random.default_rng(0), envs.reset(), []
+    for _ in range(60):
+        action = rng.integers(4, size=ENVS)
+        after, reward, done, infos = envs.step(action)
+        last = after.copy()
+        for env in np.flatnonzero(done):
+            last[env] = infos[env]["terminal_observation"]
+        buffer.add(seen, last, action, reward, done, infos)
+        history.append((seen, action, last, reward, done, infos))
+        seen = after
+    return buffer, history
+
+
+def hot(state, stack):
+    """The machine's part of an observation, by hand: the three states; then nothing, # or A."""
+    states, symbols = [*LETTER.states, *LETTER.final], ["#", "A"]
+    vector = [float(name == state) for name in states] + [0.0] * 3
+    vector[3 + (symbols.index(stack[0]) + 1 if stack else 0)] = 1.0
+    return vector
+
+
+def test_imagined_rows_are_what_the_machine_would_have_done(filled):
+    buffer, history = filled
+    ends = set()
+    for step, (before, action, last, _, _, infos) in enumerate(history):
+        for env in range(ENVS):
+            for state in LETTER.states:
+                for stack in buffer.stacks:
+                    found = buffer.what_if(state, stack, int(buffer.label[step, env]))
+                    right = LETTER.step(Configuration(state, stack), infos[env]["label"])
+                    assert found.before.tolist() == hot(state, stack)
+                    assert found.after.tolist() == hot(right.after.state, right.after.stack)
+                    assert found.reward == pytest.approx(right.reward)
+                    assert found.final == (right.after.state in LETTER.final)
+                    ends.add(found.final)
+            assert buffer.observations[step, env].tolist() == before[env].tolist()
+            assert buffer.next_observations[step, env].tolist() == last[env].tolist()
+            assert buffer.actions[step, env, 0] == action[env]
+    assert ends == {False, True}
+
+
+def test_a_batch_keeps_each_environments_own_rows(filled):
+    buffer, history = filled
+    real = {}
+    for before, action, last, reward, done, infos in history:
+        for env in range(ENVS):
+            cut = infos[env].get("TimeLimit.truncated", False)
+            row = (*before[env], action[env], *last[env])
+            real[tuple(np.float32(row).tolist())] = (np.float32(reward[env]), float(done[env] and not cut))
+    environments = {(*key[:42], key[48], *key[49:91]) for key in real}
+    batch = buffer.sample(50)
+    rows = np.concatenate(
+        [part.numpy() for part in (batch.observations, batch.actions, batch.next_observations)], axis=1
+    )
+    assert len(rows) == 50 * 5
+    for number, row in enumerate(np.float32(rows).tolist()):
+        assert (*row[:42], row[48], *row[49:91]) in environments
+        if number < 50:
+            expected = real[tuple(row)]
+            assert (float(batch.rewards[number]), float(batch.dones[number])) == pytest.approx(expected)
+
+
+def test_truncation_is_no_end(filled):
+    buffer, history = filled
+    cut = [
+        (step, env) for step, one in enumerate(history) for env in range(ENVS) if one[5][env].get("TimeLimit.truncated")
+    ]
+    assert cut
+    steps, envs = (np.array(column) for column in zip(*cut, strict=True))
+    _, _, after, ended, _ = buffer.imagined(np.repeat(steps, 20), np.repeat(envs, 20))
+    final = after[:, 42 + 2] == 1
+    assert ended.tolist() == final.astype(float).tolist()
+
+
+def test_observed_stacks_are_those_a_step_and_the_view_can_tell_apart(filled):
+    buffer, history = filled
+    seen = {info["machine"]["stack"][:2] for one in history for info in one[5]} | {("#",)}
+    assert set(buffer.stacks) == seen
+    assert len(buffer.stacks) == len(seen)
+
+
+@pytest.mark.parametrize("agent", [DQN, SAC])
+def test_agents_take_it(agent):
+    machine = catalogue("water")
+    envs = DummyVecEnv(
+        [lambda: wrap(WaterEnv("water-17", continuous=agent is SAC, step_limit=50), machine, "info", flatten=True)] * 2
+    )
+    model = agent(
+        "MlpPolicy",
+        envs,
+        buffer_size=500,
+        learning_starts=50,
+        batch_size=16,
+        policy_kwargs={"net_arch": [8]},
+        replay_buffer_class=CounterfactualReplayBuffer,
+        replay_buffer_kwargs={"machine": machine, "counterfactuals": 2},
+        seed=0,
+        device="cpu",
+    )
+    model.learn(120)
+    assert len(model.replay_buffer.sample(16).rewards) == 48
+
+
+def test_an_observation_that_is_no_vector_is_refused():
+    env = wrap(FiniteEnv("letter"), LETTER, "info", TopK(1))
+    with pytest.raises(BadSetting, match="no vector"):
+        CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)

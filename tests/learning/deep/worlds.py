@@ -1,0 +1,75 @@
+"""Small worlds for deep agents, with what is to be learnt in them known by hand."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+
+from pdrm.domains import from_arrays
+from pdrm.machines.text.files import parse
+from pdrm.product.jax_env.domain import JaxDomain, Moved, finite_domain
+from pdrm.product.jax_env.draws import uniforms
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import TopK
+
+IDLE = parse("name idle\nevents go\nstack #\nstart u\notherwise stay 0\nu -> u : go, z / z, 0\n")
+"""A machine that pays nothing: the worlds below pay themselves."""
+
+
+def cue():
+    """One of two cues is shown, then nothing, twice; then the action that fits the cue pays 1. Without memory: 1/2."""
+    # States: cue 0, cue 1, first wait after each, second wait after each, over.
+    after = [[2, 2], [3, 3], [4, 4], [5, 5], [6, 6], [6, 6], [6, 6]]
+    pays = [[0, 0]] * 4 + [[1, 0], [0, 1], [0, 0]]
+    terminal = [False] * 6 + [True]
+    label = [[0, 0]] * 7
+    world = from_arrays(
+        "cue", after, label, [()], reward=pays, terminal=terminal, start={0: 0.5, 1: 0.5}, step_limit=10
+    )
+    shown = jnp.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    blurred = replace(finite_domain(world), observe=lambda state: shown[state], observation_size=3)
+    return jax_product(blurred, IDLE, None, depth=2)
+
+
+def target():
+    """A number is shown, and the action (a number too) pays the less the farther it is from it: at best 0."""
+
+    def start(key):
+        return uniforms(key, 1)[0] - 0.5, jnp.int32(-1)
+
+    def step(state, action, _key):
+        return Moved(state, jnp.int32(0), -((action[0] - state) ** 2), jnp.bool_(True))
+
+    domain = JaxDomain(
+        name="target",
+        labels=(frozenset(),),
+        start=start,
+        step=step,
+        observe=lambda state: jnp.reshape(state, 1),
+        observation_size=1,
+        actions=0,
+        action_size=1,
+        step_limit=1,
+    )
+    return jax_product(domain, IDLE, None, depth=2)
+
+
+def leaves(tree):
+    """The arrays of a tree as lists, comparable."""
+    return [leaf.tolist() for leaf in jax.tree.leaves(tree)]
+
+
+def errand(cells=7, visits=6, step_limit=100):
+    """A row of cells whose ends are to be visited in turn; each visit goes on the stack, and only the last one pays."""
+    last = cells - 1
+    after = [[max(0, cell - 1), min(last, cell + 1)] for cell in range(cells)]
+    label = [[{0: 1, last: 2}.get(there, 0) if there != cell else 0 for there in after[cell]] for cell in range(cells)]
+    row = from_arrays("errand", after, label, [(), ("l",), ("r",)], step_limit=step_limit, start=cells // 2)
+    states = [f"u{number}" for number in range(visits)] + ["done"]
+    rules = [
+        f"{source} -> {goal} : {'lr'[number % 2]}, z / v z, {int(goal == 'done')}"
+        for number, (source, goal) in enumerate(pairwise(states))
+    ]
+    head = "name errand\nevents l r\nexclusive l r\nstack # v\nstart u0\nfinal done\notherwise stay 0\n"
+    return jax_product(finite_domain(row), parse(head + "\n".join(rules) + "\n"), TopK(1), depth=visits + 2)
