@@ -16,6 +16,9 @@ def report(
     output: Report = Path("report"),
     seeds: Seeds = None,
     theory: Annotated[bool, typer.Option(help="With what can be proved: which k is enough, sizes.")] = True,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
+    ] = False,
 ) -> None:
     """Write the report again from the runs in a folder; nothing is run.
 
@@ -27,11 +30,15 @@ def report(
     from pdrm.experiments.reproduce import store_in
     from pdrm.experiments.tables import recorded
     from pdrm.report.build import write_report
+    from pdrm.report.results import results_markdown
 
     store = store_in(output)
     lines = recorded(figures([], seeds), store)
     if not lines:
         raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
+    if markdown:
+        typer.echo(results_markdown([curves for _, curves in lines]))
+        return
     page = write_report(lines, judged(Evidence(store, output, seeds)), store, output, theory=theory)
     typer.echo(f"wrote {page}")
     next_command("pdrm claims --details")

@@ -56,23 +56,25 @@ def _map(axes: Axes, domain: FiniteDomain, moments: Sequence[Shown], shade: dict
     picture = domain.picture
     if picture is None:
         return
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
     rows = picture.scenes[picture.scene[moments[0].place]].rows
+    paint = {WALL: STONE, FLOOR: "#ffffff"}
+    axes.imshow([[to_rgb(paint.get(shown, PLACE)) for shown in line] for line in rows], interpolation="nearest")
     for y, line in enumerate(rows):
         for x, shown in enumerate(line):
-            colour = STONE if shown == WALL else "#ffffff" if shown == FLOOR else PLACE
-            axes.fill(
-                [x - 0.5, x + 0.5, x + 0.5, x - 0.5], [y - 0.5, y - 0.5, y + 0.5, y + 0.5], color=colour, linewidth=0
-            )
-            if shown not in (WALL, FLOOR):
+            if shown not in paint:
                 axes.text(x, y, shown, ha="center", va="center", fontsize=max(6, 12 - len(rows) // 3), color=INK)
     # Ways there and back lie beside each other: each machine state has its own place in the cell.
     shift = {state: (number - (len(shade) - 1) / 2) * 0.22 for number, state in enumerate(shade)}
+    ways, tones = [], []
     for before, after in itertools.pairwise(moments):
         (y0, x0), (y1, x1) = picture.cell[before.place], picture.cell[after.place]
         by = shift[before.state]
-        axes.plot(
-            [x0 + by, x1 + by], [y0 + by, y1 + by], color=shade[before.state], linewidth=2, solid_capstyle="round"
-        )
+        ways.append([(x0 + by, y0 + by), (x1 + by, y1 + by)])
+        tones.append(shade[before.state])
+    axes.add_collection(LineCollection(ways, colors=tones, linewidths=2, capstyle="round"))
     for state, colour in shade.items():
         if any(moment.state == state for moment in moments[:-1]):
             axes.plot([], [], color=colour, linewidth=2, label=state)
@@ -84,19 +86,25 @@ def _map(axes: Axes, domain: FiniteDomain, moments: Sequence[Shown], shade: dict
 
 def _stack(axes: Axes, moments: Sequence[Shown], shade: dict[str, str]) -> None:
     """A column a moment, the bottom of the stack below; over it the machine state's colour."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
     columns = moments[:MOST_COLUMNS]
     height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
     symbols = list(dict.fromkeys(symbol for moment in columns for symbol in reversed(moment.stack)))
     tint = {symbol: TINTS[number % len(TINTS)] for number, symbol in enumerate(symbols)}
     lettered = len(columns) <= LETTERED and max(map(len, symbols), default=1) <= 2
+    cells = np.ones((height, len(columns), 3))
     for x, moment in enumerate(columns):
         for y, symbol in enumerate(moment.stack[::-1][:height]):
-            axes.fill([x, x + 1, x + 1, x], [y, y, y + 1, y + 1], color=tint[symbol], linewidth=0.4, ec="#ffffff")
+            cells[y, x] = to_rgb(tint[symbol])
             if lettered:
                 axes.text(x + 0.5, y + 0.5, symbol, ha="center", va="center", fontsize=8, color=INK)
-        axes.plot(
-            [x + 0.08, x + 0.92], [height + 0.35] * 2, color=shade[moment.state], linewidth=4, solid_capstyle="butt"
-        )
+    axes.imshow(cells, extent=(0, len(columns), 0, height), origin="lower", aspect="auto", interpolation="nearest")
+    axes.vlines(range(1, len(columns)), 0, height, color="#ffffff", linewidth=0.6)
+    axes.hlines(range(1, height), 0, len(columns), color="#ffffff", linewidth=0.6)
+    bars = [[(x + 0.08, height + 0.35), (x + 0.92, height + 0.35)] for x in range(len(columns))]
+    axes.add_collection(LineCollection(bars, colors=[shade[moment.state] for moment in columns], linewidths=4))
     if not lettered:
         for symbol, colour in tint.items():
             axes.fill([], [], color=colour, label=symbol)

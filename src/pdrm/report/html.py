@@ -56,6 +56,8 @@ def number(value: float | None) -> str:
     """
     if value is None or value != value:  # noqa: PLR0124 - not a number
         return "–"
-    text = f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
-    text = "0" if abs(value) < 5e-4 else text
+    whole = value == round(value) or abs(value) >= 1000
+    text = f"{value:,.0f}" if whole else f"{value:.3f}" if abs(value) < 1 else f"{value:.4g}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    text = "0" if text == "-0" else text
     return text.replace("-", "−")
