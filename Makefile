@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help test reproduce format bench prove lock clean
+.PHONY: help test reproduce format docs bench prove wheel-test lock clean
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("pdrm needs Python 3.11 or newer, not " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -33,14 +33,21 @@ format: .venv/dev.done ## format and fix the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: .venv/dev.done ## make the pages that are made, build the documentation strictly into site/
+	$(BIN)/python -m pages
+	$(BIN)/python -m zensical build --strict --clean
+
 bench: .venv/dev.done ## measure, interleaved with the peers
 	$(BIN)/python -m pdrm bench
 
 prove: .venv/dev.done ## the long proofs; interrupt and resume at will
 	$(BIN)/python -m proofs
 
+wheel-test: .venv/dev.done ## build the wheel, install it with the core alone, use it
+	$(BIN)/python requirements/wheel_test.py
+
 lock: ## resolve the newest versions and write requirements/*.lock
 	$(PYTHON) requirements/lock.py
 
 clean: ## remove what the targets made
-	rm -rf .venv report build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .cache site report build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -158,6 +158,24 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_p
         assert files(tmp_path) == done
 
 
+def test_workers_leave_with_their_parent(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        "seeds = 1\nsettings = { episodes = 100000, test_every = 20 }\n"
+        "[[panels]]\ndomain = 'maze-5x5'\nagents = [{ agent = 'cprm' }]\n"
+    )
+    command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", "2", "-o", str(tmp_path / "out")]
+    parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob("out/runs/*/spec.json")):
+        time.sleep(0.02)
+    workers = psutil.Process(parent.pid).children(recursive=True)  # one has the run, the other has nothing to do
+    assert len(workers) >= 2
+    parent.kill()
+    parent.wait()
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
+
+
 @pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}])
 def test_workers_that_cannot_be_are_refused(wrong):
     with pytest.raises(BadSetting):

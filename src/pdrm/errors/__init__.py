@@ -62,6 +62,7 @@ from pdrm.errors.wrapping import (
 )
 
 __all__ = [
+    "WARNINGS",
     "BadAction",
     "BadArrays",
     "BadCertificate",
@@ -127,7 +128,6 @@ __all__ = [
     "UnknownStudy",
     "UnknownSymbol",
     "UnreachablePlace",
-    "WARNINGS",
     "Where",
     "WorkersLost",
     "WrongPolicy",

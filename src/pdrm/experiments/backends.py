@@ -7,6 +7,8 @@ must see the same folder.
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ GIGABYTES_A_WORKER = 7.0
 LEAST_GIGABYTES = 14.0
 """What runs may take at once unless told otherwise: so much a worker, as far as the machine has it, and at least this."""
 SHARE_OF_MEMORY = 0.6
+PARENT_WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +71,20 @@ class Workers:
 
 @contextmanager
 def _loky(workers: Workers) -> Iterator[None]:
-    threads: dict[str, Any] = {"inner_max_num_threads": 1} if workers.count > 1 else {}
-    with joblib.parallel_config(backend="loky", n_jobs=workers.count, **threads):
+    several: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": _leave_with, "initargs": (os.getpid(),)}
+    with joblib.parallel_config(backend="loky", n_jobs=workers.count, **(several if workers.count > 1 else {})):
         yield
+
+
+def _leave_with(parent: int) -> None:
+    """End this worker when its parent has died: nobody waits for it any more."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -27,8 +27,8 @@ from pdrm.product.view import TopK
 Figures = dict[str, float]
 Told = Callable[[str], None]
 ROUNDS = 5
-BESIDE = {"n_envs": 64, "n_steps": 128, "batch_size": 2_048, "n_epochs": 4}
-"""Settings of both sides of the comparison; all others are SB3's defaults."""
+BESIDE = {"": {"n_envs": 1}, "_64_envs": {"n_envs": 64, "n_steps": 128, "batch_size": 2_048, "n_epochs": 4}}
+"""Settings of both sides of the comparisons: SB3's own defaults; and many environments, large batches and few epochs."""
 LONGEST = 3_600
 
 
@@ -42,8 +42,10 @@ def bench_deep(seconds: float, told: Told) -> Figures:
     figures |= many_environments()
     if on_accelerator():
         return figures
-    told("PPO beside Stable-Baselines3's")
-    return figures | beside_sb3(seconds)
+    for name, given in BESIDE.items():
+        told(f"PPO beside Stable-Baselines3's, {given['n_envs']} environments")
+        figures |= {f"{figure}{name}": value for figure, value in beside_sb3(given, seconds / len(BESIDE)).items()}
+    return figures
 
 
 def random_steps() -> Figures:
@@ -67,12 +69,12 @@ def many_environments() -> Figures:
     return figures
 
 
-def beside_sb3(seconds: float) -> Figures:
+def beside_sb3(given: dict[str, int], seconds: float) -> Figures:
     """Training steps a second of both PPOs at the same settings, in turns."""
     from pdrm.learning.deep.sb3_water import sb3_ppo  # noqa: PLC0415 - an extra that only this needs
 
-    training = _training(BESIDE)
-    peer = sb3_ppo(WaterWorld(), PPO(**BESIDE))  # type: ignore[arg-type]
+    training = _training(given)
+    peer = sb3_ppo(WaterWorld(), PPO(**given))  # type: ignore[arg-type]
     steps = training.steps_per_iteration
     burst = _burst(training, 1)
     burst()

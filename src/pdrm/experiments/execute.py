@@ -7,8 +7,6 @@ the store says.
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 import traceback
 from collections import Counter
@@ -26,7 +24,6 @@ from pdrm.files.whole_file import write
 from pdrm.learning.tabular.run import RunSpec
 
 MOST_DEATHS = 3
-PARENT_WATCH_SECONDS = 0.5
 
 
 class Failure(NamedTuple):
@@ -62,19 +59,16 @@ def run_all(runs: list[Planned], store: Store, workers: Workers) -> list[Failure
 
 def _round(pending: list[Planned], store: Store, workers: Workers) -> dict[str, Failure]:
     """Do what is pending, once; an exception means that a worker died."""
-    parent = os.getpid() if workers.backend == "loky" and workers.count > 1 else None
     found = chains(pending, workers.count, workers.memory)
     tasks = ([(run.spec, store.folder(run.spec)) for run in chain] for chain in found)
     with workers.ready():
-        outcomes = joblib.Parallel(batch_size=1)(joblib.delayed(performed)(task, parent) for task in tasks)
+        outcomes = joblib.Parallel(batch_size=1)(joblib.delayed(performed)(task) for task in tasks)
     whys = zip([run for chain in found for run in chain], [why for outcome in outcomes for why in outcome], strict=True)
     return {run.spec.id: Failure(run, why) for run, why in whys if why}
 
 
-def performed(task: list[tuple[RunSpec, Path]], parent: int | None) -> list[str]:
+def performed(task: list[tuple[RunSpec, Path]]) -> list[str]:
     """What a worker does: the runs of a chain, one after the other; for each, why it failed, or nothing."""
-    if parent is not None:
-        _leave_with(parent)
     return [_why(spec, folder) for spec, folder in task]
 
 
@@ -87,23 +81,6 @@ def _why(spec: RunSpec, folder: Path) -> str:
             write(folder / FAILURE, f"{why}\n".encode())
         return why
     return ""
-
-
-_watching: set[int] = set()
-
-
-def _leave_with(parent: int) -> None:
-    """End this worker when its parent has died: nobody waits for it any more."""
-    if parent in _watching or os.getpid() == parent:
-        return
-    _watching.add(parent)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_WATCH_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _sentence(error: Exception) -> str:

@@ -57,8 +57,9 @@ class Line:
 class Panel:
     """One set of axes: a domain, and the agents that learn in it.
 
-    >>> Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k="1"),)).title
-    'maze'
+    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k="1"),))
+    >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
+    [3, 14]
     """
 
     name: str

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 from pdrm.domains.water import WaterWorld
@@ -188,6 +189,24 @@ def read_table(path: Path) -> list[Tested]:
             )
             for row in csv.DictReader(file)
         ]
+
+
+def last_tests(name: str) -> list[str]:
+    """The last tests in a record, in words: one line of a table for each map and agent.
+
+    >>> last_tests("water-tuned-ppo")[0]
+    '| water-17 | PPO + 1-pdRM | 79 M | 116,001 | 100 % | 2,532 |'
+    """
+    tests = read_table(RECORDED / f"{name}.csv")
+    lines = []
+    for domain, line in dict.fromkeys((test.domain, test.line) for test in tests):
+        own = [test for test in tests if (test.domain, test.line) == (domain, line)]
+        end = max(test.timesteps for test in own)
+        final = [test for test in own if test.timesteps == end]
+        middle, achieved = median(test.returned for test in final), mean(test.achieved for test in final)
+        steps = mean(test.steps for test in final)
+        lines.append(f"| {domain} | {line} | {end / 1e6:.0f} M | {middle:,.0f} | {achieved:.0%} | {steps:,.0f} |")
+    return [text.replace("%", " %") for text in lines]
 
 
 if __name__ == "__main__":

@@ -82,8 +82,8 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
 
     >>> from pdrm.machines.catalogue import catalogue
     >>> table = tabulate(catalogue("letter"), [frozenset(), frozenset("A"), frozenset("B"), frozenset("C")])
-    >>> table.states, table.symbols
-    (('u0', 'u1', 'u2'), ('#', 'A'))
+    >>> table.move.shape  # three states; four labels; no symbol, # and A
+    (3, 4, 3)
     """
     _check_labels(machine, labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}

@@ -136,17 +136,18 @@ OFF_POLICY_STEPS = 20_480_000
 OFF_POLICY = {
     "n_envs": 512,
     "train_freq": 4,
-    "gradient_steps": 4,
-    "batch_size": 2_048,
+    "gradient_steps": 8,
+    "n_steps": 10,
+    "batch_size": 1_024,
     "buffer_size": 2_097_152,
     "learning_starts": 204_800,
+    "gamma": 0.98,
     "net_arch": (128, 128),
-    "reward_scale": 1e-3,
-    "reward_clip": 10.0,
     "staggered": True,
 }
-DQN_OURS = {**OFF_POLICY, "target_update_interval": 102_400}
-SAC_OURS = OFF_POLICY
+DQN_OURS = {**OFF_POLICY, "target_update_interval": 8_192, "reward_scale": 1e-3, "reward_clip": 10.0}
+SAC_OURS = {**OFF_POLICY, "tau": 0.02, "reward_scale": 1e-2, "reward_clip": 100.0}
+"""Ours. Values travel `n_steps` steps, a unit and a half of length, at each update of the target."""
 
 
 def off_policy(seeds: tuple[int, ...] = TEN_SEEDS, steps: int = OFF_POLICY_STEPS) -> tuple[Program, ...]:

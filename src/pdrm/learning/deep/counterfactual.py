@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting
+from pdrm.learning.deep.many_envs import scaled
+from pdrm.learning.deep.optimiser import chosen
 from pdrm.learning.deep.replay import Row
 from pdrm.learning.deep.settings import OffPolicy
 from pdrm.product.jax_env.machine import UNDEFINED, JaxMachine, Packed
@@ -28,9 +30,12 @@ class Experience(NamedTuple):
     seen: jax.Array
     action: jax.Array
     reward: jax.Array
-    """Raw."""
+    """Of up to `n_steps` steps, as the networks see it, discounted and summed."""
     following: jax.Array
+    """What is seen after them."""
     terminated: jax.Array
+    discount: jax.Array
+    """What the value of what follows is multiplied by: γ to the number of these steps."""
     weight: jax.Array
     """0 where the machine has no move: such a row teaches nothing."""
 
@@ -85,10 +90,11 @@ def noted(tops: Tops, observed: jax.Array, configuration: Packed) -> jax.Array:
 
 
 def expanded(product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows: Row, key: jax.Array) -> Experience:
-    """The rows as they were, then each several times with a machine state and an observed stack drawn at random."""
+    """The windows as they were, then each several times with a machine state and an observed stack drawn at random."""
     tops, more = tops_of(product, settings), settings.counterfactuals
+    real: Any = jax.tree.map(lambda part: part[:, 0], rows.configuration)
     if tops is None:
-        return jax.vmap(lambda row: experience(product, row, row.configuration))(rows)
+        return jax.vmap(lambda row, at: experience(product, settings, row, at))(rows, real)
     again: Any = jax.tree.map(lambda part: jnp.repeat(part, more, axis=0), rows)
     count = len(again.label)
     for_state, for_top = jax.random.split(key)
@@ -96,20 +102,36 @@ def expanded(product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows
     up_to = jnp.cumsum(observed)
     number = jnp.searchsorted(up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right")
     imagined = jax.vmap(tops.packed)(state, number)
-    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), rows, again)
-    configuration: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), rows.configuration, imagined)
-    return jax.vmap(lambda row, at: experience(product, row, at))(Row(*both), Packed(*configuration))
+    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), (rows, real), (again, imagined))
+    return jax.vmap(lambda row, at: experience(product, settings, row, at))(Row(*both[0]), Packed(*both[1]))
 
 
-def experience(product: JaxProduct, row: Row, configuration: Packed) -> Experience:
-    """One transition with the machine in this configuration."""
-    after, paid, status = product.machine.step(configuration, row.label)
-    undefined = status == UNDEFINED
-    return Experience(
-        product.seen(row.before, configuration),
-        row.action,
-        row.reward + paid,
-        product.seen(row.after, after),
-        row.terminated | product.machine.final(after),
-        jnp.where(undefined, 0.0, 1.0),
-    )
+class _Along(NamedTuple):
+    """Where an imagined run stands within a window."""
+
+    configuration: Packed
+    after: jax.Array
+    reward: jax.Array
+    discount: jax.Array
+    terminated: jax.Array
+    going: jax.Array
+    weight: jax.Array
+
+
+def experience(product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed) -> Experience:
+    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode."""
+
+    def one(now: _Along, row: Row) -> tuple[_Along, None]:
+        after, paid, status = product.machine.step(now.configuration, row.label)
+        ended = row.terminated | product.machine.final(after)
+        gained = now.reward + now.discount * scaled(settings, row.reward + paid)
+        weight = jnp.where(status == UNDEFINED, 0.0, now.weight)
+        going = ~ended & ~row.over
+        next_ = _Along(after, row.after, gained, now.discount * settings.gamma, ended, going, weight)
+        return chosen(now.going, next_, now), None
+
+    true, zero = jnp.bool_(True), jnp.float32(0)
+    start = _Along(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
+    end: _Along = jax.lax.scan(one, start, rows)[0]
+    seen, following = product.seen(rows.before[0], configuration), product.seen(end.after, end.configuration)
+    return Experience(seen, rows.action[0], end.reward, following, end.terminated, end.discount, end.weight)

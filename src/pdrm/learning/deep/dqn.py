@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from pdrm.learning.deep.evaluation import Act
 from pdrm.learning.deep.experience import Experiences, begin_experiences, lived, off_policy_rate, remembered
-from pdrm.learning.deep.many_envs import Tally, scaled
+from pdrm.learning.deep.many_envs import Tally
 from pdrm.learning.deep.networks import Layer, apply, hidden_layers, uniform_layer
 from pdrm.learning.deep.optimiser import ADAM_SMALL, chosen, clipped, descended
 from pdrm.learning.deep.settings import DQN, OffPolicy
@@ -110,7 +110,7 @@ def _updated(
     layers, optimiser = carry
     batch = remembered(product, settings, state.past, key)
     following = values(state.target, batch.following).max(axis=-1)
-    goal = scaled(settings, batch.reward) + settings.gamma * jnp.where(batch.terminated, 0, following)
+    goal = batch.reward + batch.discount * jnp.where(batch.terminated, 0, following)
 
     def loss(candidate: Network) -> jax.Array:
         said = values(candidate, batch.seen)

@@ -59,7 +59,7 @@ def lived(product: JaxProduct, settings: OffPolicy, past: Experiences, choose: C
 def remembered(product: JaxProduct, settings: OffPolicy, past: Experiences, key: jax.Array) -> cf.Experience:
     """A batch, with what is imagined beside it; key: of `jax.random`."""
     rows, imagined = jax.random.split(key)
-    batch = rb.sampled_rows(past.replay, rows, settings.batch_size)
+    batch = rb.sampled_rows(past.replay, rows, settings.batch_size, settings.n_steps)
     return cf.expanded(product, settings, past.tops, batch, imagined)
 
 
@@ -80,5 +80,6 @@ def _row(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -
         outcome.label,
         outcome.environment_reward,
         outcome.environment_terminated,
+        stepped.over,
         envs.state.configuration,
     )

@@ -26,6 +26,8 @@ class Row(NamedTuple):
     """The environment's own."""
     terminated: jax.Array
     """Whether the environment itself ended there (truncation does not count)."""
+    over: jax.Array
+    """Whether the episode ended there, for whatever reason: the next row is another's."""
     configuration: Packed
     """The machine's, before."""
 
@@ -51,11 +53,13 @@ def added(replay: Replay, row: Row) -> Replay:
     return Replay(Row(*rows), replay.written + 1)
 
 
-def sampled_rows(replay: Replay, key: jax.Array, count: int) -> Row:
-    """So many rows [count, ...], uniformly, with replacement; key: of `jax.random`."""
+def sampled_rows(replay: Replay, key: jax.Array, count: int, length: int) -> Row:
+    """So many windows of rows in a row [count, length, ...], uniformly, with replacement; key: of `jax.random`."""
     capacity, envs = replay.rows.label.shape[:2]
     which, env = jax.random.split(key)
-    place = jax.random.randint(which, (count,), 0, jnp.minimum(replay.written, capacity))
-    column = jax.random.randint(env, (count,), 0, envs)
+    filled = jnp.minimum(replay.written, capacity)
+    first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
+    place = (replay.written - filled + first + jnp.arange(length)) % capacity
+    column = jax.random.randint(env, (count, 1), 0, envs)
     rows: Any = jax.tree.map(lambda part: part[place, column], replay.rows)
     return Row(*rows)

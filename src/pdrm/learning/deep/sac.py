@@ -18,7 +18,6 @@ from pdrm.learning.deep.dqn import DQNMetrics as SACMetrics
 from pdrm.learning.deep.dqn import steps_per_iteration
 from pdrm.learning.deep.evaluation import Act
 from pdrm.learning.deep.experience import Experiences, begin_experiences, lived, off_policy_rate, remembered
-from pdrm.learning.deep.many_envs import scaled
 from pdrm.learning.deep.networks import Layer, apply, hidden_layers, side_by_side, uniform_layer
 from pdrm.learning.deep.optimiser import ADAM_SMALL, chosen, descended
 from pdrm.learning.deep.settings import SAC
@@ -145,7 +144,7 @@ def _updated(
     weight = jnp.exp(network.log_weight)
 
     error, gradient = jax.value_and_grad(_critics_loss)(
-        network.critics, _goal(settings, network, target, batch, keys[1], weight), batch
+        network.critics, _goal(network, target, batch, keys[1], weight), batch
     )
     critics, critics_optimiser = descended(ADAM_SMALL, network.critics, optimiser.critics, gradient, rate)
 
@@ -161,13 +160,11 @@ def _updated(
     return (Networks(actor, critics, log_weight), moved, optimiser), error
 
 
-def _goal(
-    settings: SAC, network: Networks, target: Critics, batch: Experience, keys: Key, weight: jax.Array
-) -> jax.Array:
+def _goal(network: Networks, target: Critics, batch: Experience, keys: Key, weight: jax.Array) -> jax.Array:
+    """What the critics should say."""
     action, density = _drawn(network.actor, batch.following, keys)
     following = _critics(target, batch.following, action).min(axis=0) - weight * density
-    goal: jax.Array = scaled(settings, batch.reward) + settings.gamma * jnp.where(batch.terminated, 0, following)
-    return goal
+    return batch.reward + batch.discount * jnp.where(batch.terminated, 0, following)
 
 
 def _critics_loss(critics: tuple[Layer, ...], goal: jax.Array, batch: Experience) -> jax.Array:

@@ -114,6 +114,8 @@ class OffPolicy(Deep):
     """Steps of each environment between updates."""
     gradient_steps: int = 1
     """Updates then."""
+    n_steps: int = 1
+    """Rewards of so many steps are summed, discounted, before a value is trusted."""
     counterfactuals: int = 0
     """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM)."""
 

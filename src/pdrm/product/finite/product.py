@@ -107,12 +107,15 @@ class FiniteProduct:
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
         """Look one step further from all open states, again and again: to a depth, until nothing is open, or until a
         further look would begin with more than `most` states."""
-        while (edge := self._edge()).size and (depth is None or int(self.states.depth[edge[0]]) < depth):
+        edge = self.lookable(self.open)
+        while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
             if most is not None and len(self) > most:
                 return
             self._refuse_if_too_large(len(edge), depth)
+            before = len(self)
             self.look(edge)
             self.layers.append(len(self))
+            edge = self.lookable(np.arange(before, len(self)))  # all that was open has been looked at
 
     def look(self, chosen: Numbers) -> None:
         """Take every step from these states."""
@@ -143,9 +146,6 @@ class FiniteProduct:
     def most_states(self) -> int:
         """How many states fit in the memory allowed."""
         return self.memory // (2 * self._bytes_each)
-
-    def _edge(self) -> Numbers:
-        return self.lookable(self.open)
 
     def _start(self) -> None:
         arrays = self.domain.arrays
@@ -193,12 +193,12 @@ class FiniteProduct:
         further = 1 if depth is None else depth - len(self.layers) + 1
         if depth is None and self.bound.height is not None:
             further = max(1, self.bound.height - len(self.layers))
-        try:
-            estimate = len(self) + sum(edge * growth**step for step in range(1, min(further, 10_000) + 1))
-        except OverflowError:
-            estimate = float("inf")
-        if growth == 1.0:
-            estimate = len(self) + min(edge * each, edge + 1)
+        estimate = len(self) + float(min(edge * each, edge + 1))
+        if growth > 1.0:
+            try:
+                estimate = len(self) + edge * growth * (growth**further - 1) / (growth - 1)
+            except OverflowError:
+                estimate = float("inf")
         if self.bytes_for(len(self)) > self.memory or (
             growth > 1.0 and 2 * estimate * self._bytes_each > self.memory and len(self) > 10_000
         ):
