@@ -47,6 +47,16 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     machine, view, depth: as given to `pdrm.wrap`. counterfactuals: rows imagined beside each sampled one, each with a
     machine state and an observed stack drawn at random; rows for which the machine has no move are left out. A batch has
     up to (1 + counterfactuals) times `batch_size` rows.
+
+    >>> import pdrm
+    >>> from pdrm.domains import FiniteEnv
+    >>> from stable_baselines3 import DQN
+    >>> letter = pdrm.catalogue("letter")
+    >>> env = pdrm.wrap(FiniteEnv("letter"), letter, "info", TopK(1), flatten=True)
+    >>> given = {"machine": letter, "counterfactuals": 2}
+    >>> agent = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, replay_buffer_kwargs=given, device="cpu")
+    >>> agent.replay_buffer.counterfactuals
+    2
     """
 
     def __init__(

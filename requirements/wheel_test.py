@@ -1,0 +1,66 @@
+"""Build the wheel, install it where nothing else is, and use it. Run by `make wheel-test`; the tests do the same offline."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LARGEST = 5 * 10**6
+"""Bytes of the wheel, at most."""
+SMOKE = (
+    "check letter",
+    'step treasure-maze "d+t u+x"',
+    "draw letter -o letter.svg",
+    "convert letter-counting -o letter.json --to pushdown",
+    "new garden",
+    "train garden/map.txt --machine garden/task.pdrm --episodes 200 --test-every 100",
+    "check-k letter --depth 4",
+    "catalogue letter",
+    "explain E0301",
+)
+"""Commands that need nothing but the core."""
+
+
+def build(folder: Path) -> Path:
+    """The wheel, built in a folder with the build tools of this environment."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
+    (wheel,) = folder.glob("pdrm-*.whl")
+    return wheel
+
+
+def smoke(python: Path, folder: Path) -> None:
+    """Run the commands in a folder, with nothing of this environment to be seen; raises where one fails."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    for words in SMOKE:
+        command = [str(python), "-W", "error", "-m", "pdrm", *shlex.split(words)]
+        ended = subprocess.run(command, cwd=folder, env=clean, check=False, capture_output=True, text=True)
+        if ended.returncode:
+            raise RuntimeError(f"pdrm {words}: {ended.stderr}")
+    told = subprocess.run([python, "-m", "pdrm", "doctor", "--json"], env=clean, check=True, capture_output=True)
+    report = json.loads(told.stdout)
+    if not report["ok"] or report["jax"] is not None:
+        raise RuntimeError(f"not a clean environment with the core alone: {report}")
+
+
+def main() -> None:
+    """Build, install from the package index, use."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        wheel = build(folder)
+        if wheel.stat().st_size >= LARGEST:
+            raise RuntimeError(f"{wheel.name} has {wheel.stat().st_size:,} bytes")
+        venv.create(folder / "venv", with_pip=True)
+        python = folder / "venv" / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+        smoke(python, folder)
+        sys.stdout.write(f"{wheel.name}: {wheel.stat().st_size:,} bytes, installs and works with the core alone\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Windows of several steps: what they pay and where they end, against the machine stepped by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pdrm.domains import domain
+from pdrm.learning.deep.counterfactual import experience, tops_of
+from pdrm.learning.deep.experience import begin_experiences, lived
+from pdrm.learning.deep.replay import sampled_rows
+from pdrm.learning.deep.settings import DQN
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.configuration import Configuration
+from pdrm.product.jax_env.domain import finite_domain
+from pdrm.product.jax_env.draws import seeded, uniforms
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import TopK
+
+ECHO, WORLD = catalogue("echo"), domain("echo", step_limit=9)
+SETTINGS = DQN(n_envs=3, train_freq=40, buffer_size=300, n_steps=4, gamma=0.5, reward_scale=10.0, counterfactuals=1)
+
+
+@pytest.fixture(scope="module")
+def past():
+    product = jax_product(finite_domain(WORLD), ECHO, TopK(1), depth=12)
+
+    def anything(_seen, keys):
+        return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
+
+    begun = jax.jit(lambda: begin_experiences(product, SETTINGS, seeded(0)))()
+    return product, jax.jit(lambda past: lived(product, SETTINGS, past, anything))(begun)[0]
+
+
+def by_hand(rows, state, stack):
+    """The same window with the readable machine: the sum, the factor, the configuration, and whether it ended."""
+    now, paid, factor, over = Configuration(state, stack), 0.0, 1.0, False
+    for label, reward, cut in zip(rows.label.tolist(), rows.reward.tolist(), rows.over.tolist(), strict=True):
+        step = ECHO.step(now, WORLD.labels[label])
+        now, paid, factor = step.after, paid + factor * 10 * (reward + step.reward), factor * 0.5
+        over = now.state in ECHO.final
+        if over or cut:
+            break
+    return paid, factor, now, over
+
+
+def test_windows_pay_what_the_machine_would_have_paid(past):
+    product, lived_through = past
+    rows = sampled_rows(lived_through.replay, jax.random.key(0), 60, 4)
+    assert bool(rows.over.any())
+    step, ends = jax.jit(lambda row, at: experience(product, SETTINGS, row, at)), set()
+    for number in range(60):
+        row = jax.tree.map(lambda part, number=number: part[number], rows)
+        for state, stack in (("listen", ("#",)), ("speak", ("a", "#")), ("speak", ("b", "a", "#"))):
+            places = tuple(ECHO.stack.index(symbol) + 1 for symbol in stack)
+            packed = product.machine.packed(("listen", "speak", "done").index(state), places)
+            found = step(row, packed)
+            paid, factor, now, over = by_hand(row, state, stack)
+            assert float(found.reward) == pytest.approx(paid)
+            assert float(found.discount) == pytest.approx(factor)
+            assert bool(found.terminated) == over
+            top = product.machine.packed(
+                ("listen", "speak", "done").index(now.state),
+                tuple(ECHO.stack.index(symbol) + 1 for symbol in now.stack),
+            )
+            assert np.asarray(found.following)[2:].tolist() == np.asarray(product.seen(jnp.zeros(2), top))[2:].tolist()
+            ends.add(over)
+    assert ends == {False, True}
+
+
+def test_windows_are_rows_of_one_environment_in_order(past):
+    _, lived_through = past
+    rows = sampled_rows(lived_through.replay, jax.random.key(1), 100, 4)
+    following = np.asarray(rows.before[:, 1:] == rows.after[:, :-1]).all(axis=-1)
+    assert (following | np.asarray(rows.over[:, :-1])).all()
+
+
+def test_what_was_observed_are_the_tops_of_stacks(past):
+    product, lived_through = past
+    tops = tops_of(product, SETTINGS)
+    seen = {int(number) for number in np.flatnonzero(np.asarray(lived_through.tops))}
+    rows = lived_through.replay.rows.configuration
+    flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[: 40 * 3], rows)
+    assert {int(number) for number in jax.vmap(tops.number)(flat)} <= seen
+    for number in seen:
+        packed = tops.packed(jnp.int32(0), jnp.int32(number))
+        assert int(tops.number(packed)) == number
