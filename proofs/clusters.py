@@ -15,7 +15,7 @@ import psutil
 from pdrm.experiments.backends import Workers
 from pdrm.experiments.reproduce import run_study
 from proofs.proof import Proof
-from proofs.small_study import check_same, small_study
+from proofs.small_study import check_same, small_study, undisturbed
 
 RESULTS_BEFORE = 1
 """Results that are in when a worker or node is lost: there are more runs to come, and some are under way."""
@@ -24,6 +24,7 @@ RESULTS_BEFORE = 1
 def check(seed: int) -> int:
     """The study on one kind of workers."""
     name, run = list(KINDS.items())[seed % len(KINDS)]
+    undisturbed()
     with TemporaryDirectory() as folder:
         run(Path(folder))
         check_same(Path(folder), name)

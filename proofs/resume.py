@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from proofs.proof import Proof
-from proofs.small_study import STUDY_FILE, check_same, small_study
+from proofs.small_study import STUDY_FILE, check_same, small_study, undisturbed
 
 KILLS = 12
 """In one check."""
@@ -33,6 +33,7 @@ FULL_DISK_EVERY, READ_ONLY_EVERY = 10, 10
 
 def check(seed: int, kills: int = KILLS) -> Counter[str]:
     """Disasters to one study, and the same files in the end; most checks are kills."""
+    undisturbed()  # first, since it also compiles the kernels: a command killed while it compiles would start over
     with TemporaryDirectory() as name:
         folder = Path(name)
         small_study(folder)

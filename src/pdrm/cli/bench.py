@@ -2,71 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from pdrm.cli.output import next_command, print_json
 from pdrm.errors import BadSetting, did_you_mean
 
-if TYPE_CHECKING:
-    from pdrm.experiments.bench_tabular import Figures
+Figures = dict[str, float]
+Told = Callable[[str], None]
+"""Called with what is measured next."""
 
-BENCHES = ("tabular",)
+BENCHES = ("tabular", "analysis")
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="tabular; without one, all there are.")] = "",
-    seconds: Annotated[float, typer.Option(help="How long to measure beside the peer, about.")] = 20.0,
+    what: Annotated[str, typer.Argument(help="tabular or analysis; without one, all there are.")] = "",
+    seconds: Annotated[float, typer.Option(help="How long to measure beside a peer, about.")] = 20.0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw how products grow (analysis): .svg, .png or .pdf.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Measure speed, in turns with PyCRM (pyrewardmachines).
+    """Measure speed, in turns with PyCRM (pyrewardmachines) and Storm (stormpy).
 
     Example: pdrm bench tabular --seconds 20
     """
     from rich.console import Console
 
-    from pdrm.experiments.bench_tabular import bench_tabular
+    from pdrm.drawing.plot_file import check_plot_format
 
     if what and what not in BENCHES:
         raise BadSetting(f"there is no bench `{what}`", fix=did_you_mean(what, BENCHES))
+    chosen = (what,) if what else BENCHES
+    if output is not None:
+        check_plot_format(output)
+        if "analysis" not in chosen:
+            raise BadSetting(f"bench {what} draws nothing", fix="pdrm bench analysis -o growth.svg")
+    figures: Figures = {}
     with Console(stderr=True).status("measuring") as status:
-        figures = bench_tabular(seconds, lambda part: status.update(f"measuring: {part}"))
+        for name in chosen:
+            figures |= measured(name, seconds, lambda part: status.update(f"measuring: {part}"))
+    if output is not None:
+        _draw(figures, output)
     if as_json:
         print_json({name: float(f"{value:.6g}") for name, value in figures.items()})
         return
-    print_tabular(figures)
-    next_command("pdrm bench tabular --json")
+    _print(chosen, figures)
+    if output is not None:
+        typer.echo(f"wrote {output}")
+    next_command(f"pdrm bench {chosen[-1]} --json")
 
 
-def print_tabular(figures: Figures) -> None:
-    """The figures as four small tables."""
-    from rich.console import Console
-    from rich.table import Table
+def measured(name: str, seconds: float, told: Told) -> Figures:
+    """The figures of one bench."""
+    if name == "analysis":
+        from pdrm.experiments.bench_analysis import bench_analysis
 
-    from pdrm.experiments.bench_tabular import EPISODES, HEIGHTS
+        return bench_analysis(seconds, told)
+    from pdrm.experiments.bench_tabular import bench_tabular
 
-    console = Console(highlight=False)
-    peers = Table("LetterEnv, one core", "pdrm", "PyCRM", "ratio", box=None, header_style="bold")
-    for title, ours, peer, ratio in (
-        ("Q-learning, steps a second", "q_steps_per_s", "peer_q_steps_per_s", "q_steps_ratio"),
-        ("CpRM / CQL, updates a second", "cprm_updates_per_s", "peer_cql_updates_per_s", "cprm_updates_ratio"),
-    ):
-        peers.add_row(title, f"{figures[ours]:,.0f}", f"{figures[peer]:,.0f}", f"{figures[ratio]:,.0f}×")
-    peers.add_row("Q-learning, k = 1", f"{figures['q_steps_per_s_top_1']:,.0f}")
-    peers.add_row("CpRM, k = 1, deduplicated", f"{figures['cprm_updates_per_s_top_1']:,.0f}")
-    heights = Table("stack height", "ns a step", box=None, header_style="bold")
-    for height in HEIGHTS:
-        heights.add_row(f"{height:,}", f"{figures[f'height_cost_{height}']:.1f}")
-    heights.add_row("highest / lowest", f"{figures['height_cost_ratio']:.2f}")
-    updates = Table(
-        "updates a step after", *(f"{count:,} episodes" for count in EPISODES), box=None, header_style="bold"
-    )
-    for choice in ("exhaustive", "deduplicated", "co_observed"):
-        counts = (f"{figures[f'updates_{choice}_{count}']:,.0f}" for count in EPISODES)
-        updates.add_row(choice.replace("_", "-"), *counts)
-    for table in (peers, heights, updates):
-        console.print(table, "")
-    costs = (f"{figures[f'wrap_cost_us{form}']:.1f}" for form in ("", "_flat", "_number"))
-    console.print(f"pdrm.wrap adds {' / '.join(costs)} µs a step to FrozenLake (dictionary / flat / number)")
-    console.print(f"{figures['bytes_per_row']:.0f} bytes a table row (maze-20x20, whole stack, 4 actions)")
+    return bench_tabular(seconds, told)
+
+
+def _print(chosen: tuple[str, ...], figures: Figures) -> None:
+    from pdrm.cli.bench_tables import print_analysis, print_tabular
+
+    for name in chosen:
+        (print_analysis if name == "analysis" else print_tabular)(figures)
+        typer.echo()
+
+
+def _draw(figures: Figures, output: Path) -> None:
+    from pdrm.drawing.growth import draw_growth
+    from pdrm.experiments.bench_analysis import grown
+
+    draw_growth(grown(figures), output)

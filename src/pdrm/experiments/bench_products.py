@@ -44,7 +44,7 @@ def bounded(task: str, height: int) -> FiniteProduct:
     """A task's product with stacks up to a height; a step that would exceed it pays and changes nothing.
 
     >>> len(bounded("letter", 3)), len(bounded("maze", 3)), len(bounded("brackets", 3))
-    (166, 21, 700)
+    (166, 21, 588)
     """
     product = FiniteProduct(*_task(task), Bound(height, "block"), MEMORY)
     product.explore()

@@ -62,11 +62,13 @@ class StormProduct:
 def loaded() -> Any:  # noqa: ANN401 - a module without types
     """Storm, by name: the package must work without it."""
     try:
-        return importlib.import_module("stormpy")
+        stormpy: Any = importlib.import_module("stormpy")
+        stormpy.developer.set_log_level(stormpy.developer.LogLevel.ERR)  # else it warns on standard output
     except ImportError as error:
         raise MissingPackage(
             "Storm, which this is measured against, is not installed", fix="pip install stormpy"
         ) from error
+    return stormpy
 
 
 def storm_product(product: FiniteProduct, discount: float) -> StormProduct:

@@ -2,7 +2,7 @@
 
 "Achieves" means: in the median over the seeds, all episodes of the final test achieve the task. "Faster" means: fewer
 training episodes until the median return is 90 % of the way from the lowest return there is to the best final median of the
-paper's agents in that panel. Neither is tuned to what came out.
+paper's agents in that panel. docs/studies.md says which readings were chosen after seeing results.
 """
 
 from __future__ import annotations

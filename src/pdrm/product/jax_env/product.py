@@ -103,15 +103,14 @@ class JaxProduct:
 def jax_product(domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32) -> JaxProduct:
     """The product; view None sees nothing of the machine (it still pays).
 
-        >>> from pdrm.domains.catalogue import domain
-        >>> from pdrm.machines.catalogue import catalogue
-        >>> from pdrm.product.depth import pops_in_a_step
-    from pdrm.product.jax_env.domain import finite_domain
-        >>> from pdrm.product.view import TopK
-        >>> letter = jax_product(finite_domain(domain("letter")), catalogue("letter"), TopK(1))
-        >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)), 2)
-        >>> letter.observe(state).shape, round(float(outcome.reward), 2)
-        ((48,), -0.01)
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.product.jax_env.domain import finite_domain
+    >>> from pdrm.product.view import TopK
+    >>> letter = jax_product(finite_domain(domain("letter")), catalogue("letter"), TopK(1))
+    >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)), 2)
+    >>> letter.observe(state).shape, round(float(outcome.reward), 2)
+    ((48,), -0.01)
     """
     compiled, pops = JaxMachine(tabulate(machine, domain.labels), depth), pops_in_a_step(machine)
     if view is None:
