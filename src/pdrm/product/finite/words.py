@@ -22,7 +22,7 @@ def word_to(product: FiniteProduct, x: int) -> str:
     >>> product = FiniteProduct(domain("maze-5x5"), catalogue("treasure-maze"))
     >>> product.explore(depth=2)
     >>> word_to(product, 5), actions_to(product, 5)
-    ('u+x u+x', ('u', 'u'))
+    ('u u', ('u', 'u'))
     """
     arrays, labels = product.domain.arrays, product.domain.labels
     start, steps = product.path(x)
