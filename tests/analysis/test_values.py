@@ -114,3 +114,24 @@ def test_numbers_that_floats_stand_for():
 def test_no_values_without_a_discount(discount):
     with pytest.raises(NoDiscount):
         values(built("paint"), discount)
+
+
+@pytest.mark.parametrize("rule", ["block", "fail"])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
+    """What is known by the top symbol holds for unbounded stacks only: under a cap, steps may end or be repeated."""
+    random = Random(seed)
+    machine = random_machine(random)
+    where = random_domain(random, machine)
+    try:
+        near, whole = (FiniteProduct(where, machine, Bound(3, rule)) for _ in range(2))
+        near.explore(2)
+        whole.explore()
+        first, second = values(near, 0.5), values(whole, 0.5)
+    except PdrmError:
+        return
+    number = {(int(whole.place[x]), whole.machine_state(x), whole.stack(x)): x for x in range(len(whole))}
+    for x in range(len(near)):
+        y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
+        assert first.lower[x] <= second.upper[y]
+        assert second.lower[y] <= first.upper[x]

@@ -114,7 +114,8 @@ def check_discount(discount: float) -> None:
 def known_by_top(product: FiniteProduct, discount: float) -> Known:
     """Bounds of the values of all product states, by environment state, machine state and top symbol.
 
-    Only the machine and the domain count, not how much of the product has been built.
+    Only the machine and the domain count, not how much of the product has been built. Where the bound of the stack
+    changes the problem, a step may end, or be repeated, in any state: then only the range of all rewards is known.
     """
     seen, table = glimpses(product.table), product.table
     arrays = product.domain.arrays._replace(probability=product.probability)
@@ -123,13 +124,17 @@ def known_by_top(product: FiniteProduct, discount: float) -> Known:
     ends = bool(arrays.terminal[arrays.next[arrays.probability > 0]].any())
     on = np.add.outer(own, np.unique(seen.paid[~final])).ravel()
     off = np.add.outer(own, np.unique(seen.paid if ends else seen.paid[final])).ravel()
+    capped = product.bound.rule != "open"
+    if capped:
+        on = off = np.concatenate([on, off])
     extent = _range((*_extremes(on), *_extremes(off)), discount)
     slack = _slack(product, extent)
     tables = []
     for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
         found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
-        glimpse_values(seen, arrays, table.first_final, discount, slack, sign, found, GLIMPSE_SWEEPS, precision)
+        if not capped:
+            glimpse_values(seen, arrays, table.first_final, discount, slack, sign, found, GLIMPSE_SWEEPS, precision)
         tables.append(found)
     return Known(tables[0], tables[1], extent.lowest - slack, slack)
 
