@@ -78,7 +78,8 @@ def compared_closed(case: Case, plain: Plain) -> Counter[str]:
 
 def compared_open(case: Case) -> Counter[str]:
     """Every interval meets the one that Storm's values leave; counted where that is narrow at the start."""
-    further = plain_product(replace(case, bound=Bound()), FURTHER)
+    free = replace(case, bound=Bound()) if case.bound.rule == "open" else case  # a cap is part of the problem
+    further = plain_product(free, FURTHER)
     silent = any(rule.silent for rule in case.machine.transitions)
     if silent and not further.closed:
         return Counter()
