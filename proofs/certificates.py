@@ -79,17 +79,18 @@ class Certified:
         for question in QUESTIONS[: QUESTIONS.index(self.question)]:
             if not self._true(self.k, question):
                 yield replace(proof, question=question)
-        if self.answer.depth is not None:
+        if not self._true(self.k, self.question, whole=True):
             yield replace(proof, depth=None)
 
-    def _true(self, k: int, question: str) -> bool:
-        """Whether a k is enough for what was asked about; for the start, for all."""
+    def _true(self, k: int, question: str, *, whole: bool = False) -> bool:
+        """Whether a k is enough for what was asked about, or for all (of the start only that is tried)."""
         names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
         if question == "start":
-            return self.answer.depth is not None or self.truth.optimal_policy(names, self.truth.starts)
+            whole = whole or self.answer.depth is None
+            return not whole or self.truth.optimal_policy(names, self.truth.starts)
         groups: dict[Any, list[int]] = {}
-        for x in self.found.asked.tolist():
-            groups.setdefault(names[self.number[x]], []).append(self.number[x])
+        for y in range(len(names)) if whole else (self.number[x] for x in self.found.asked.tolist()):
+            groups.setdefault(names[y], []).append(y)
         if question == "everywhere":
             return all(np.bitwise_and.reduce([self.truth.optimal[y] for y in group]) for group in groups.values())
         return all(len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1 for group in groups.values())

@@ -1,7 +1,7 @@
 """When k-policies are optimal, on small random products: every answer is what trying all k-policies gives.
 
-A closed product is asked about whole; one without a bound that happens to be finite also to a depth, with little room to
-look further, so that states stay open. Then a yes is about the states within the depth, and a no about all.
+Each product is asked about whole, and to a depth with little room to look further, so that states may stay open. Then a
+yes is about the states within the depth, and a no about all.
 """
 
 from __future__ import annotations
@@ -59,16 +59,13 @@ def compared(random: Random, case: Case, truth: Truth) -> Counter[str]:
     counted = Counter[str](cases=1)
     found = optimal(case.product(), float(case.discount))
     counted += Asked(case, truth, found).compared(random)
-    if case.bound.height is None:
-        depth, most = random.randint(0, 3), random.randint(1, MOST_STATES)
-        try:
-            found = optimal(case.product(), float(case.discount), depth, most)
-        except UnboundedStep:  # nothing is known of open states then, and the package says so
-            return counted + Counter(refused=1)
-        if found.product.open.size:
-            counted.update(open=1)
-            counted += Asked(case, truth, found).compared(random)
-    return counted
+    depth, most = random.randint(0, 3), random.randint(1, MOST_STATES)
+    try:
+        found = optimal(case.product(), float(case.discount), depth, most)
+    except UnboundedStep:  # nothing is known of open states then, and the package says so
+        return counted + Counter(refused=1)
+    counted.update({"with open states": int(found.product.open.size > 0)})
+    return counted + Asked(case, truth, found).compared(random)
 
 
 class Asked:
@@ -91,7 +88,7 @@ class Asked:
                 right = getattr(self, f"_{question}")(answer, names)
                 shown = f"{question} at k = {k}: {answer}, asked {self.found.asked}, depth {self.found.depth}"
                 assert right, f"{self.case}\n{shown}"
-                closed = "" if not self.found.product.open.size else " (open)"
+                closed = "" if self.found.depth is None else " (to a depth)"
                 counted.update({f"answers{closed}": 1, f"undecided{closed}": int(answer.verdict == UNDECIDED)})
                 counted.update({f"no{closed}": int(answer.verdict == NO)})
                 if answer.verdict == YES:
@@ -197,7 +194,7 @@ class Asked:
 def say(counts: Mapping[str, int]) -> str:
     """How many answers were left undecided, and what became of certificates."""
     parts = []
-    for kind in ("", " (open)"):
+    for kind in ("", " (to a depth)"):
         asked, left = counts.get(f"answers{kind}", 0), counts.get(f"undecided{kind}", 0)
         parts.append(f"{left:,} of {asked:,} answers{kind} undecided: {left / max(1, asked):.2%}")
     rest = {name: count for name, count in counts.items() if not name.startswith(("answers", "undecided"))}

@@ -173,5 +173,5 @@ def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | 
         surely[tied] = possibly[tied]
     for x, actions in ({} if exact is None else exact.optimal).items():
         surely[x] = possibly[x] = actions
-    whole = bool(looked.all())
+    whole = bool(looked.all()) and len(asked) == len(product)
     return Optimal(product, found, asked, None if whole else depth, surely, possibly, block, tied_region, value)

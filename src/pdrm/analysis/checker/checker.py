@@ -16,6 +16,7 @@ from pdrm.analysis.checker.problem import OVER, Glimpsed, Problem, Step, demand
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import PdrmError
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.product.finite.arrays import RULES
 
 Class = tuple[int, int, tuple[int, ...]]
 Outermost = Callable[[Iterable[Fraction]], Fraction]
@@ -36,6 +37,7 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine."""
     demand((proof.domain, proof.machine) == (domain.name, machine.name), "it speaks of another task")
     demand(0 <= proof.discount < 1, "the discount is out of range")
+    demand(proof.rule in RULES, "there is no such rule at the bound")
     demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
     _Check(Problem(domain, machine, proof), proof).run()
 
@@ -53,7 +55,6 @@ class _Check:
     def run(self) -> None:
         """All parts of the proof, each resting on those before."""
         if not all(self.looked):
-            demand(self.proof.rule == "open", "a state is open that the rule at the bound does not leave open")
             self._glimpses()
         self._bounds()
         self._exact_values()

@@ -101,9 +101,11 @@ class Problem:
         return self.symbol[stack[0]] if stack else 0
 
     def glimpses(self, s: int, u: int, top: int) -> list[Glimpsed]:
-        """[action][outcome]: every end it can have, over all stacks below the top symbol. Nothing where the environment
-        is over, or where a label has no move (such a state is an error, wherever it is reached)."""
+        """[action][outcome]: every end it can have, over all stacks below the top symbol: where the rule at the bound
+        says so, also to stay, or for the episode to be over. Nothing where the environment is over, or where a label has
+        no move (such a state is an error, wherever it is reached)."""
         arrays, found = self.domain.arrays, []
+        instead: dict[str, list[tuple[int, int, int] | None]] = {"block": [(s, u, top)], "fail": [None]}
         if arrays.terminal[s]:
             return []
         for action in range(len(self.domain.actions)):
@@ -115,7 +117,11 @@ class Problem:
                         return []
                     s2, own = int(arrays.next[s, action, o]), float(arrays.reward[s, action, o])
                     outcomes.append(
-                        [(chance, simplest(paid + own, self.scale), self._seen(s2, after)) for paid, after in ends]
+                        [
+                            (chance, simplest(paid + own, self.scale), at)
+                            for paid, after in ends
+                            for at in (self._seen(s2, after), *instead.get(self.proof.rule, []))
+                        ]
                     )
             found.append(outcomes)
         return found

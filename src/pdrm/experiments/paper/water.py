@@ -132,20 +132,20 @@ def tuned(seeds: tuple[int, ...] = TEN_SEEDS, machine: str = "water", steps: int
     return (Program(agent="ppo", runs=runs, settings=TUNED, machine=machine, test_every=steps // 20, test_episodes=20),)
 
 
-OFF_POLICY_STEPS = 20_480_000
+OFF_POLICY_STEPS = 3_072_000
 OFF_POLICY = {
-    "n_envs": 512,
+    "n_envs": 64,
     "train_freq": 4,
     "gradient_steps": 8,
     "n_steps": 10,
-    "batch_size": 1_024,
-    "buffer_size": 2_097_152,
-    "learning_starts": 204_800,
+    "batch_size": 256,
+    "buffer_size": 500_000,
+    "learning_starts": 20_000,
     "gamma": 0.98,
     "net_arch": (128, 128),
     "staggered": True,
 }
-DQN_OURS = {**OFF_POLICY, "target_update_interval": 8_192, "reward_scale": 1e-3, "reward_clip": 10.0}
+DQN_OURS = {**OFF_POLICY, "target_update_interval": 1_024, "reward_scale": 1e-3, "reward_clip": 10.0}
 SAC_OURS = {**OFF_POLICY, "tau": 0.02, "reward_scale": 1e-2, "reward_clip": 100.0}
 """Ours. Values travel `n_steps` steps, a unit and a half of length, at each update of the target."""
 
