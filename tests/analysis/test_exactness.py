@@ -1,0 +1,108 @@
+"""What exact numbers depend on: how floats are read, sums that round, chances of 0, a discount of 0, depths, large components."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from pdrm.analysis.check_k import check_k
+from pdrm.analysis.checker import fault
+from pdrm.analysis.optimal import optimal
+from pdrm.analysis.value_iteration import values
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.experiments.bench_products import bounded
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.finite.arrays import Bound
+from pdrm.product.finite.product import FiniteProduct
+
+STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay {0}\nu -> end : a, eps / eps, {1}\nu -> end : b, eps / eps, {2}\n"
+
+
+def test_rewards_that_floats_add_up_wrongly_still_tie():
+    """0.1 and 0.2 by the environment and the machine are 0.3, as another action pays at once."""
+    machine = parse(STAY.format(0, 0.2, 0.3))
+    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[0.1, 0.0]], step_limit=9)
+    found = optimal(FiniteProduct(where, machine), 0.9)
+    assert found.exact[0] == Fraction(3, 10)
+    assert found.surely[0] == 0b11
+
+
+def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():
+    machine = parse(STAY.format(1, 0, 0))
+    where = from_arrays(
+        "d", [[[0] * 3]], [[[0] * 3]], [()], step_limit=9, probability=[[[0.333333333] * 3]], events=["a", "b"]
+    )
+    report = check_k(where, machine, ks=[0])
+    assert report.optimal.exact[0] == 100
+    assert report.optimal.values.lower[0] <= 100 <= report.optimal.values.upper[0]
+    assert fault(where, machine, report.certificate(0, "everywhere")) is None
+
+
+def test_a_start_without_a_chance_is_no_start():
+    where = from_arrays("d", [[0], [1]], [[0], [0]], [()], step_limit=9, start={0: 1.0, 1: 0.0}, events=["a", "b"])
+    product = FiniteProduct(where, parse(STAY.format(1, 0, 0)))
+    product.explore()
+    assert product.place.tolist() == [0]
+
+
+def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
+    """Two states that look alike want different actions, but the second is met after the first step only."""
+    text = "name m\nevents a b\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> u : b, A / A, 1\n"
+    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
+    verdicts = {}
+    for discount in (0.0, 0.5):
+        report = check_k(where, parse(text), ks=[0], discount=discount)
+        verdicts[discount] = tuple(answer.verdict for answer in report.answers[0].values())
+    assert verdicts == {0.0: ("no", "no", "yes"), 0.5: ("no", "no", "no")}
+
+
+def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
+    """Within 3 steps all states have the same value; not so further on, though the whole product was looked at."""
+    where, machine = domain("maze-5x5"), catalogue("treasure-maze")
+    near = check_k(where, machine, ks=[0], depth=3, bound=Bound(7, "block"))
+    answer = near.answers[0]["everywhere"]
+    assert (answer.verdict, answer.depth) == ("yes", 3)
+    assert not near.optimal.product.open.size
+    assert fault(where, machine, near.certificate(0, "everywhere")) is None
+    whole = check_k(where, machine, ks=[0], bound=Bound(7, "block"))
+    assert whole.answers[0]["everywhere"].verdict == "no"
+
+
+def test_a_step_that_pops_all_there_is_can_be_certified():
+    text = (
+        "name m\nevents a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
+        "u -> u : a, z / A z, 0\nu -> v : b, A / eps, 1\nv -> v : eps, A / eps, 0\nv -> end : eps, # / #, 0\n"
+    )
+    where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
+    report = check_k(where, machine, ks=[1], depth=2)
+    assert report.optimal.product.open.size
+    assert report.answers[1]["everywhere"].verdict == "yes"
+    assert fault(where, machine, report.certificate(1, "everywhere")) is None
+
+
+def solved(product, discount):
+    """Optimal values by policy iteration with one linear system for all states."""
+    everyone, policy = np.arange(len(product)), np.zeros(len(product), np.int64)
+    chance = product.probability[product.place]
+    leads = np.zeros((*product.next.shape[:2], len(product)))
+    for o in range(product.next.shape[2]):
+        np.add.at(leads, (everyone[:, None], np.arange(4), product.next[:, :, o]), discount * chance[:, :, o])
+    paid = (chance * product.reward).sum(axis=2)
+    while True:
+        value = np.linalg.solve(np.eye(len(product)) - leads[everyone, policy], paid[everyone, policy])
+        worth = paid + leads @ value
+        if np.all(worth.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
+            return value
+        policy = worth.argmax(axis=1)
+
+
+def test_a_large_component_is_solved_to_the_precision_that_is_asked_for():
+    product = bounded("brackets", 3)
+    truth = solved(product, 0.99)
+    for precision in (1e-3, 1e-6, 1e-9):
+        found = values(product, 0.99, precision)
+        assert found.width <= 2.1 * precision
+        assert found.sweeps > 10 + 20  # choosing, then keeping actions
+        assert np.all(found.lower <= truth + 1e-11)
+        assert np.all(truth - 1e-11 <= found.upper)
