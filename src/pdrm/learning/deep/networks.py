@@ -1,4 +1,4 @@
-"""Networks as trees of arrays and pure functions of them: fully connected layers and an LSTM.
+"""Networks as trees of arrays and pure functions of them: fully connected layers.
 
 Several networks of one shape (an actor and a critic, two critics) are one tree with a leading axis: their layers are then
 one batched product each. First weights are drawn with NumPy, so that they are the same whatever the version of JAX.
@@ -23,26 +23,6 @@ class Layer(NamedTuple):
     """[..., inputs, outputs]"""
     bias: jax.Array
     """[..., outputs]"""
-
-
-class Lstm(NamedTuple):
-    """A long short-term memory: the gates in, forget, cell and out, side by side."""
-
-    inputs: jax.Array
-    """[..., inputs, 4 · units]"""
-    hidden: jax.Array
-    """[..., units, 4 · units]"""
-    bias: jax.Array
-    """[..., 4 · units]"""
-
-
-class Memory(NamedTuple):
-    """What an LSTM remembers."""
-
-    hidden: jax.Array
-    """[..., units]"""
-    cell: jax.Array
-    """[..., units]"""
 
 
 Activation = Callable[[jax.Array], jax.Array]
@@ -88,23 +68,3 @@ def hidden_layers(layers: Sequence[Layer], x: jax.Array, activation: Activation)
     for layer in layers:
         x = activation(apply(layer, x))
     return x
-
-
-def lstm(rng: np.random.Generator, inputs: int, units: int) -> Lstm:
-    """An LSTM as torch makes it: uniform in ±1/√units."""
-    bound = units**-0.5
-    shapes = ((inputs, 4 * units), (units, 4 * units), (4 * units,))
-    return Lstm(*(_floats(rng.uniform(-bound, bound, shape)) for shape in shapes))
-
-
-def gates(network: Lstm, x: jax.Array) -> jax.Array:
-    """The inputs' share of the gates, [..., batch, 4 · units]: for a whole sequence at once."""
-    return x @ network.inputs + network.bias[..., None, :]
-
-
-def remembered(network: Lstm, memory: Memory, share: jax.Array) -> Memory:
-    """One step of memory, given the inputs' share of the gates."""
-    total = share + memory.hidden @ network.hidden
-    enter, forget, new, out = jnp.split(total, 4, axis=-1)
-    cell = jax.nn.sigmoid(forget) * memory.cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
-    return Memory(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)

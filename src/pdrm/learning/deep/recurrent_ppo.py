@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.learning.deep import actor_critic as ac
-from pdrm.learning.deep import networks as nn
+from pdrm.learning.deep import lstm as nn
 from pdrm.learning.deep.advantage import advantages
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, observed, scaled, step_envs, summed
+from pdrm.learning.deep.networks import side_by_side
 from pdrm.learning.deep.optimiser import ADAM
 from pdrm.learning.deep.ppo import Metrics, learning_rate, shuffled_rows, stepped_down, steps_per_iteration
 from pdrm.learning.deep.ppo_loss import Batch, Losses, ppo_loss
@@ -60,7 +61,7 @@ class Sequences(NamedTuple):
 def network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Generator) -> Recurrent:
     """The first parameters."""
     units = settings.lstm_hidden_size
-    lstm = nn.side_by_side([nn.lstm(rng, product.observation_size, units) for _ in (ac.ACTOR, ac.CRITIC)])
+    lstm = side_by_side([nn.lstm(rng, product.observation_size, units) for _ in (ac.ACTOR, ac.CRITIC)])
     return Recurrent(lstm, ac.new_actor_critic(rng, units, settings.net_arch, product.domain))
 
 
@@ -80,17 +81,12 @@ def no_memory(settings: RecurrentPPO, count: int) -> nn.Memory:
 
 def recalled(network: Recurrent, memory: nn.Memory, seen: jax.Array, start: jax.Array) -> tuple[nn.Memory, ac.Judged]:
     """One step: the memories after it and what the networks say; seen: [n, inputs]."""
-    return _stepped(network, memory, nn.gates(network.lstm, seen), start)
-
-
-def _stepped(network: Recurrent, memory: nn.Memory, share: jax.Array, start: jax.Array) -> tuple[nn.Memory, ac.Judged]:
-    memory = nn.remembered(network.lstm, _forgotten(memory, start), share)
+    memory = nn.remembered(network.lstm, memory, nn.gates(network.lstm, seen), _kept(start))
     return memory, ac.judge(network.head, memory.hidden)
 
 
-def _forgotten(memory: nn.Memory, start: jax.Array) -> nn.Memory:
-    kept = jnp.where(start, 0.0, 1.0)[:, None]
-    return nn.Memory(memory.hidden * kept, memory.cell * kept)
+def _kept(start: jax.Array) -> jax.Array:
+    return jnp.where(start, 0.0, 1.0)
 
 
 def iterate(product: JaxProduct, settings: RecurrentPPO, state: RecurrentState) -> tuple[RecurrentState, Metrics]:
@@ -209,10 +205,6 @@ def _along(network: Recurrent, part: Sequences) -> ac.Judged:
     seen = part.rows.observation.reshape(count * length, -1)
     share = jnp.moveaxis(nn.gates(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
 
-    def one(memory: nn.Memory, now: tuple[jax.Array, jax.Array]) -> tuple[nn.Memory, jax.Array]:
-        memory = nn.remembered(network.lstm, _forgotten(memory, now[1]), now[0])
-        return memory, memory.hidden
-
     first = nn.Memory(*(jnp.moveaxis(column, 0, 1) for column in part.memory))
-    hidden = jax.lax.scan(one, first, (share, part.start.T))[1]
+    hidden = nn.along(network.lstm.hidden, first, share, _kept(part.start.T))
     return ac.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))

@@ -1,0 +1,69 @@
+"""The LSTM: whole sequences and their gradients are those of its steps, differentiated by JAX; and torch's."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pdrm.learning.deep.lstm import Lstm, Memory, along, gates, lstm, remembered
+from pdrm.learning.deep.networks import side_by_side
+
+LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
+
+
+def step_by_step(weight, first, share, kept):
+    memory, hidden = first, []
+    for number in range(LENGTH):
+        memory = remembered(Lstm(None, weight, None), memory, share[number], kept[number])
+        hidden.append(memory.hidden)
+    return jnp.stack(hidden)
+
+
+@pytest.fixture(scope="module")
+def sequences():
+    rng = np.random.default_rng(3)
+    weight = jnp.asarray(rng.normal(size=(2, UNITS, 4 * UNITS)), jnp.float32)
+    first = Memory(*(jnp.asarray(rng.normal(size=(2, BATCH, UNITS)), jnp.float32) for _ in range(2)))
+    share = jnp.asarray(rng.normal(size=(LENGTH, 2, BATCH, 4 * UNITS)), jnp.float32)
+    kept = jnp.asarray(rng.random((LENGTH, BATCH)) > 0.3, jnp.float32)
+    return weight, first, share, kept
+
+
+def test_sequences_are_steps(sequences):
+    np.testing.assert_allclose(along(*sequences), step_by_step(*sequences), atol=1e-6)
+
+
+def test_the_way_back_is_the_derivative(sequences):
+    asked = jnp.asarray(np.random.default_rng(4).normal(size=(LENGTH, 2, BATCH, UNITS)), jnp.float32)
+    kept = sequences[3]
+    ours, theirs = (
+        jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2))(*sequences[:3])
+        for way in (along, step_by_step)
+    )
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=2e-5), ours, theirs)
+
+
+def test_mapped_over_runs(sequences):
+    twice = jax.tree.map(lambda part: jnp.stack((part, part * 0.5)), sequences)
+    found = jax.vmap(jax.grad(lambda weight, *rest: along(weight, *rest).sum()))(*twice)
+    for number in range(2):
+        one = jax.tree.map(lambda part, number=number: part[number], twice)
+        expected = jax.grad(lambda weight, *rest: step_by_step(weight, *rest).sum())(*one)
+        np.testing.assert_allclose(found[number], expected, atol=2e-5)
+
+
+def test_it_is_torchs():
+    torch = pytest.importorskip("torch")
+    network = lstm(np.random.default_rng(0), INPUTS, UNITS)
+    peer = torch.nn.LSTM(INPUTS, UNITS)
+    with torch.no_grad():
+        peer.weight_ih_l0.copy_(torch.tensor(np.asarray(network.inputs).T))
+        peer.weight_hh_l0.copy_(torch.tensor(np.asarray(network.hidden).T))
+        peer.bias_ih_l0.copy_(torch.tensor(np.asarray(network.bias)))
+        peer.bias_hh_l0.zero_()
+        x = np.random.default_rng(1).normal(size=(LENGTH, BATCH, INPUTS)).astype(np.float32)
+        expected = peer(torch.tensor(x))[0].numpy()
+    nothing = jnp.zeros((1, BATCH, UNITS))
+    share = jax.vmap(lambda now: gates(side_by_side([network]), now))(jnp.asarray(x))
+    hidden = along(network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH)))
+    np.testing.assert_allclose(hidden[:, 0], expected, atol=1e-6)
