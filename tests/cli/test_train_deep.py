@@ -1,30 +1,79 @@
-"""Training deep agents from the shell: what is written, and what is refused."""
+"""`pdrm train` with deep agents, `pdrm evaluate` and `pdrm film` of what they leave, and wrong turns on the way."""
 
 import json
 
 import pytest
 
-from pdrm.cli.train_deep import train_deep
-from pdrm.errors import BadSetting
-
-TINY = ["n_envs=4", "n_steps=16", "batch_size=32", "n_epochs=2", "net_arch=8,8", "linear_decay=true"]
-
-
-def test_it_trains_and_writes_a_curve_and_policies(tmp_path, capsys):
-    train_deep("echo", "ppo", None, 2, None, 128, TINY, tmp_path, as_json=True)
-    printed = json.loads(capsys.readouterr().out)
-    (folder,) = tmp_path.iterdir()
-    assert printed["folder"] == str(folder)
-    assert {file.name for file in folder.iterdir()} == {
-        "spec.json",
-        "curve.csv",
-        *(f"policy-seed{seed}.{kind}" for seed in (0, 1) for kind in ("npz", "json")),
-    }
-    assert json.loads((folder / "spec.json").read_text())["settings"]["net_arch"] == [8, 8]
+SMALL = [word for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16") for word in ("--set", one)]
+MAP = "place k key\nstep_limit 20\n#####\n#@.k#\n#####\n"
+KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu -> done : key, # / #, 1\n"
 
 
-@pytest.mark.parametrize("word", ["n_env=4", "n_envs", "n_envs=many", "linear_decay=perhaps"])
-def test_wrong_settings_are_refused(tmp_path, word):
-    with pytest.raises(BadSetting):
-        train_deep("echo", "ppo", None, 1, None, 128, [word], tmp_path, as_json=True)
-    assert not list(tmp_path.iterdir())
+def test_train_evaluate_and_again(pdrm, tmp_path):
+    runs = tmp_path / "runs"
+    command = ("train", "echo", "--agent", "ppo", "--steps", 512, "--seeds", 2, *SMALL, "-o", runs)
+    outcome = pdrm(*command)
+    assert outcome.code == 0
+    assert "512 of 512 steps" in outcome.err
+    (folder,) = runs.iterdir()
+    assert {path.name for path in folder.iterdir()} >= {"spec.json", "curve.csv", "policy-seed0.npz", "policy-seed1.npz"}
+    again = pdrm(*command, "--json")
+    assert json.loads(again.out)["folder"] == str(folder)
+    assert "steps" not in again.err
+    tried = pdrm("evaluate", folder, "--episodes", 4, "--json")
+    records = json.loads(tried.out)
+    assert [record["seed"] for record in records] == [0, 1]
+    assert all(sum(record["ends"].values()) == 4 for record in records)
+    assert "policy of seed 1" in pdrm("evaluate", folder, "--episodes", 2).out
+    assert "films are of WaterWorld" in pdrm("film", folder).err
+
+
+def test_a_domain_of_ones_own_needs_only_the_runs_folder(pdrm, tmp_path):
+    own, machine, runs = tmp_path / "room.txt", tmp_path / "key.pdrm", tmp_path / "runs"
+    own.write_text(MAP)
+    machine.write_text(KEY)
+    assert pdrm("train", own, "--machine", machine, "--agent", "ppo", "--steps", 256, *SMALL, "-o", runs).code == 0
+    (folder,) = runs.iterdir()
+    own.unlink()
+    assert json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)[0]["episodes"] == 3
+
+
+def test_water_is_filmed(pdrm, tmp_path):
+    runs, film = tmp_path / "runs", tmp_path / "water.png"
+    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "-o", runs).code == 0
+    (folder,) = runs.iterdir()
+    outcome = pdrm("film", folder, "-o", film, "--every", 2000)
+    assert outcome.code == 0
+    assert "steps, return" in outcome.out
+    assert film.read_bytes().startswith(b"\x89PNG")
+    assert "neither a .gif nor a .png" in pdrm("film", folder, "-o", tmp_path / "water.mov").err
+    assert "seed 7 was not trained" in pdrm("film", folder, "--policy", 7).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("echo", "--agent", "ppo", "--episodes", 5), "--episodes says nothing to agent `ppo`"),
+        (("echo", "--agent", "ppo", "--log", "tensorboard"), "--log says nothing to agent `ppo`"),
+        (("letter", "--steps", 5), "--steps says nothing to agent `q`"),
+        (("letter", "--set", "n_envs=5"), "--set says nothing to agent `q`"),
+        (("water-17", "--agent", "q"), "learns a table"),
+        (("water-18",), "no WaterWorld `water-18`"),
+        (("echo", "--agent", "ppo", "--set", "n_env=3"), "did you mean `n_envs`?"),
+        (("echo", "--agent", "ppo", "--set", "n_envs=many"), "`many` is no value for `n_envs`"),
+        (("echo", "--agent", "sac"), "cannot choose the actions of `echo`"),
+        (("echo", "--agent", "ppo", "--k", "-1"), "k is `-1`"),
+        (("nowhere", "--agent", "ppo"), "nowhere"),
+    ],
+)
+def test_wrong_turns(pdrm, tmp_path, words, said):
+    outcome = pdrm("train", *words, "-o", tmp_path / "runs")
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_domains_name_water(pdrm):
+    assert "water-20" in pdrm("domains").out
+    listed = {one["name"]: one for one in json.loads(pdrm("domains", "--json").out)}
+    assert listed["water-17"]["states"] is None

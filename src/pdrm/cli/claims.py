@@ -36,7 +36,7 @@ def claims(
         print_json([one.record() for one in found])
         return
     print_claims(found, details=details)
-    missing = next((one.claim.figure for one in found if one.verdict == "not run" and one.claim.figure != "water"), "")
+    missing = next((one.claim.figure for one in found if one.verdict == "not run"), "")
     next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
 
 

@@ -15,6 +15,7 @@ from pdrm.cli.check_k import check_k
 from pdrm.cli.claims import claims
 from pdrm.cli.doctor import doctor
 from pdrm.cli.explain import explain
+from pdrm.cli.film import film
 from pdrm.cli.new import new
 from pdrm.cli.output import print_error
 from pdrm.cli.replay import replay
@@ -48,6 +49,7 @@ for command in (
     train,
     evaluate,
     replay,
+    film,
     domains,
     check_k,
     sizes,

@@ -21,7 +21,11 @@ CLAIMS = "claims.json"
 
 def reproduce(
     figure: Annotated[
-        list[str] | None, typer.Argument(help="letter, maze, multi, deliver, paint, or a panel such as maze-5x5. [all]")
+        list[str] | None,
+        typer.Argument(
+            help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
+            "water-off-policy (deep agents). [all but water]"
+        ),
     ] = None,
     seeds: Seeds = None,
     workers: Count = CORES,
@@ -30,7 +34,7 @@ def reproduce(
     memory: Memory = None,
     output: Report = Path("report"),
 ) -> None:
-    """Run the paper's tabular experiments, judge its claims, write the report.
+    """Run the paper's experiments, judge its claims, write the report.
 
     Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
     """
@@ -38,13 +42,22 @@ def reproduce(
     from pdrm.cli.study_runs import end_if_failed, run_shown
     from pdrm.experiments.backends import Workers
     from pdrm.experiments.paper.figures import figures
+    from pdrm.experiments.paper.water import FIGURES
 
+    named = figure or []
+    deep = [name for name in named if name in FIGURES]
+    tabular = [name for name in named if name not in FIGURES]
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
-    studies = figures(figure or [], seeds)
+    studies = figures(tabular, seeds) if tabular or not deep else []
+    if deep:
+        from pdrm.cli.reproduce_water import reproduce_water
+
+        reproduce_water(deep, seeds, output)
     outcome = run_shown(studies, output, chosen)
-    found = _judged(output, seeds, {study.name for study in studies} if figure else None)
+    names = {study.name for study in studies} | ({"water"} if deep else set())
+    found = _judged(output, seeds, names if named else None)
     print_claims(found, details=False)
-    _write_page(output, outcome, found, theory=not figure)
+    _write_page(output, outcome, found, theory=not named)
     for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
         typer.echo(f"wrote {output / name}")
     end_if_failed(outcome.failures)

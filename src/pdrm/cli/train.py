@@ -10,6 +10,7 @@ import typer
 
 from pdrm.cli.machine_commands import machine_text
 from pdrm.cli.output import next_command, print_json
+from pdrm.cli.train_deep import DEEP_AGENTS, WATER, Asked, evaluate_deep, is_deep, train_deep
 from pdrm.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -21,9 +22,16 @@ def train(
         str, typer.Argument(help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.")
     ],
     agent: Annotated[
-        str, typer.Option(help="q, cprm (counterfactual), hrm (options), cra-q or cra-cql (counting automata).")
-    ] = "q",
-    k: Annotated[str | None, typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full. [1]")] = None,
+        str | None,
+        typer.Option(
+            help="q, cprm (counterfactual), hrm (options), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
+            "(recurrent), dqn, sac. [q; ppo for WaterWorld]"
+        ),
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none. [1]"),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many runs, with seeds 0, 1, ….")] = 1,
     machine: Annotated[
         str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
@@ -49,6 +57,13 @@ def train(
         float | None,
         typer.Option(help="Wall-clock seconds after which an episode is cut off; results then depend on the computer."),
     ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps (for deep agents).")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="name=value: a setting of a deep agent, by Stable-Baselines3's name; may be repeated."
+        ),
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
@@ -58,7 +73,7 @@ def train(
 
     Settings that are not given are the paper's for that domain. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
 
-    Your own domain and task: pdrm train my_map.txt --machine my.pdrm
+    Your own domain and task: pdrm train my_map.txt --machine my.pdrm. Deep agents: pdrm train echo --agent ppo --steps 50000
     """
     given: dict[str, Any] = {
         "episodes": episodes,
@@ -79,6 +94,14 @@ def train(
     if seeds < 1 or workers < 1:
         raise BadSetting("--seeds and --workers take a whole number from 1 on", fix="--seeds 5")
     chosen = {name: value for name, value in given.items() if value is not None}
+    agent = agent or ("ppo" if domain.startswith(WATER) else "q")
+    if agent in DEEP_AGENTS:
+        _none_of(agent, {**chosen, **({} if log is None else {"log": log})})
+        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or []), output, as_json=as_json)
+        return
+    if domain.startswith(WATER):
+        raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
+    _none_of(agent, {**({} if steps is None else {"steps": steps}), **({"set": set_} if set_ else {})})
     seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
     specs = _specs(domain, agent, seen, machine, chosen, seeds)
     from pdrm.cli.training_display import run_all
@@ -94,6 +117,14 @@ def train(
         print_json([_summary(result, folder) for result, folder in zip(results, folders, strict=True)])
     else:
         next_command(f"pdrm evaluate {folders[0]}")
+
+
+def _none_of(agent: str, given: dict[str, Any]) -> None:
+    """Refuse options that say nothing to an agent."""
+    for name in given:
+        option = f"--{name.replace('_', '-')}"
+        fix = f"--set {name}=…, or leave it out" if agent in DEEP_AGENTS else "leave it out, or choose --agent ppo"
+        raise BadSetting(f"{option} says nothing to agent `{agent}`", fix=fix)
 
 
 def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str, Any], seeds: int) -> list[RunSpec]:
@@ -139,16 +170,20 @@ def evaluate(
 
     if episodes < 1 or seed < 0:
         raise BadSetting("--episodes takes a whole number from 1 on, --seed from 0 on", fix="--episodes 100")
-    record = evaluated(run, episodes, seed)
+    deep = is_deep(run)
+    records = evaluate_deep(run, episodes, seed) if deep else [evaluated(run, episodes, seed)]
     if as_json:
-        print_json(record)
+        print_json(records if deep else records[0])
         return
-    typer.echo(
-        f"{record['episodes']} episodes of {record['domain']}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
-    )
-    for end, count in record["ends"].items():
-        typer.echo(f"  ended in {end}: {count}")
-    next_command(f"pdrm replay {run}")
+    for record in records:
+        which = f", policy of seed {record['seed']}" if deep else ""
+        typer.echo(
+            f"{record['episodes']} episodes of {record['domain']}{which}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+        )
+        for end, count in record["ends"].items():
+            typer.echo(f"  ended in {end}: {count}")
+    if not deep:
+        next_command(f"pdrm replay {run}")
 
 
 def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
@@ -157,8 +192,10 @@ def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for
     Example: pdrm domains
     """
     from pdrm.domains.catalogue import domain, names
+    from pdrm.domains.water import ACTIONS, EVENTS, water_world
+    from pdrm.domains.water import SIDES as WATER_WORLDS
 
-    rows = [domain(name) for name in names()]
+    rows, worlds = [domain(name) for name in names()], [water_world(name) for name in WATER_WORLDS]
     if as_json:
         print_json(
             [
@@ -172,10 +209,25 @@ def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for
                 }
                 for d in rows
             ]
+            + [
+                {
+                    "name": world.name,
+                    "states": None,
+                    "actions": ACTIONS,
+                    "events": EVENTS,
+                    "step_limit": world.step_limit,
+                    "machine": "water",
+                }
+                for world in worlds
+            ]
         )
         return
     for row in rows:
         typer.echo(
             f"{row.name:<14}{row.states:>6} states  {len(row.actions)} actions  limit {row.step_limit:<6} machine {row.machine}"
+        )
+    for world in worlds:
+        typer.echo(
+            f"{world.name:<14}    continuous  {len(ACTIONS)} actions  limit {world.step_limit:<6} machine water (deep agents)"
         )
     next_command("pdrm train letter")

@@ -1,11 +1,15 @@
-"""`pdrm train` with a deep agent (ppo, rppo, dqn, sac): what `pdrm.cli.train` hands over to."""
+"""`pdrm train` with a deep agent (ppo, rppo, dqn, sac), and what was learnt so: what `pdrm.cli.train` hands over to."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import time
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -13,54 +17,116 @@ from pdrm.cli.machine_commands import machine_text
 from pdrm.cli.output import next_command, print_json
 from pdrm.errors import BadSetting, did_you_mean
 
+if TYPE_CHECKING:
+    from pdrm.learning.deep.evaluation import Episodes
+    from pdrm.learning.deep.run import DeepSpec
+
 DEEP_AGENTS = ("ppo", "rppo", "dqn", "sac")
+WATER = "water-"
+"""What the names of WaterWorld's domains begin with."""
 
 
-def train_deep(
-    domain: str,
-    agent: str,
-    k: str | None,
-    seeds: int,
-    machine: str | None,
-    steps: int | None,
-    chosen: list[str],
-    output: Path,
-    as_json: bool,
-) -> None:
-    """Train all seeds side by side. chosen: `name=value`, settings by Stable-Baselines3's names."""
+class Asked(NamedTuple):
+    """What was asked for."""
+
+    domain: str
+    agent: str
+    k: str | None
+    seeds: int
+    machine: str | None
+    steps: int | None
+    chosen: list[str]
+    """`name=value`: settings by Stable-Baselines3's names."""
+
+
+def prepare_jax() -> None:
+    """Say what to install where JAX is missing, and choose what serves it on a processor."""
     # XLA's pool of threads for the processor can stall on machines with few cores; a GPU is not concerned.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
-    import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
-    from pdrm.learning.deep.run import DeepSpec, execute
+    import pdrm.product.jax_env  # noqa: F401 - raises there
 
-    if seeds < 1:
-        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 5")
-    given = _given(agent, chosen) | ({} if steps is None else {"total_timesteps": steps})
-    text = None if machine is None else machine_text(machine)
-    spec = DeepSpec(domain, agent, k or "1", _settings(agent, given), tuple(range(seeds)), text)
-    folder = output / f"{Path(domain).stem}-{agent}-{spec.k}-seeds{seeds}-{spec.id}"
 
-    def watch(timesteps: int, tested: Any) -> None:  # noqa: ANN401 - episodes
-        if not as_json:
-            ended = float(tested.terminated.mean())
-            typer.echo(f"{timesteps:>12,} steps  return {float(tested.returns.mean()):g}  ended {ended:.0%}", err=True)
+def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
+    """Train all seeds side by side."""
+    prepare_jax()
+    from pdrm.learning.deep.run import execute
 
+    spec = _spec(asked)
+    folder = output / f"{Path(asked.domain).stem}-{asked.agent}-{spec.k}-seeds{asked.seeds}-{spec.id}"
     try:
-        execute(spec, folder, watch)
+        execute(spec, folder, None if as_json else _watch(int(spec.settings.total_timesteps)))
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {folder}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
     if as_json:
         print_json({"folder": str(folder), "id": spec.id, "seeds": list(spec.seeds)})
-    else:
-        typer.echo(f"{seeds} runs -> {folder}")
-        next_command(f"head {folder}/curve.csv")
+        return
+    typer.echo(f"{asked.seeds} run{'s' * (asked.seeds > 1)} -> {folder}")
+    next_command(f"pdrm film {folder}" if asked.domain.startswith(WATER) else f"pdrm evaluate {folder}")
 
 
-def _settings(agent: str, given: dict[str, Any]) -> Any:  # noqa: ANN401 - the agent's own kind
+def _watch(total: int) -> Callable[[int, Episodes], None]:
+    """A line a test."""
+    from pdrm.cli.study_display import duration
+
+    began = [(0.0, 0)]
+
+    def watch(timesteps: int, tested: Episodes) -> None:
+        now = time.monotonic()
+        if began[0][1]:
+            seconds = (now - began[0][0]) * (total - timesteps) / (timesteps - began[0][1])
+            left = f", about {duration(max(0.0, seconds))} left"
+        else:
+            began[0], left = (now, timesteps), ""
+        gained, ended = float(tested.returns.mean()), float(tested.terminated.mean())
+        said = f"return {gained:g}  ended before the limit {ended:.0%}{left}"
+        typer.echo(f"{timesteps:>12,} of {total:,} steps  {said}", err=True)
+
+    return watch
+
+
+def _spec(asked: Asked) -> DeepSpec:
+    from pdrm.domains.catalogue import names
     from pdrm.learning.deep.algorithm import settings_of
+    from pdrm.learning.deep.run import DeepSpec
 
-    return settings_of(agent, given)
+    if asked.seeds < 1:
+        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 5")
+    given = {**_ours(asked), **_given(asked.agent, asked.chosen)}
+    given |= {} if asked.steps is None else {"total_timesteps": asked.steps}
+    text = None if asked.machine is None else machine_text(asked.machine)
+    own = asked.domain not in names() and not asked.domain.startswith(WATER)
+    spec = DeepSpec(
+        domain=asked.domain,
+        agent=asked.agent,
+        k=asked.k or "1",
+        settings=settings_of(asked.agent, given),
+        seeds=tuple(range(asked.seeds)),
+        machine_text=text,
+        test_every=max(1, int(given.get("total_timesteps", 100_000)) // 20),
+        domain_sha256=_digest(Path(asked.domain)) if own else "",
+    )
+    spec.training()  # so that what is wrong is said before anything is made
+    return spec
+
+
+def _digest(path: Path) -> str:
+    from pdrm.domains.array_file import domain_bytes
+    from pdrm.domains.files import find_domain
+
+    return hashlib.sha256(domain_bytes(find_domain(str(path)))).hexdigest()
+
+
+def _ours(asked: Asked) -> dict[str, Any]:
+    """The settings that were tuned for WaterWorld; elsewhere Stable-Baselines3's."""
+    from pdrm.experiments.paper import water
+
+    if not asked.domain.startswith(WATER):
+        return {}
+    programs = (*water.tuned((0,)), *water.off_policy((0,)))
+    program = next(one for one in programs if one.agent == asked.agent)
+    run = program.runs[0]
+    return {**program.settings, "learning_rate": run.learning_rate, "total_timesteps": run.total_timesteps}
 
 
 def _given(agent: str, chosen: list[str]) -> dict[str, Any]:
@@ -87,3 +153,20 @@ def _value(name: str, text: str, default: object) -> Any:  # noqa: ANN401 - a nu
         return int(text) if isinstance(default, int) and "." not in text and "e" not in text else float(text)
     except (KeyError, ValueError):
         raise BadSetting(f"`{text}` is no value for `{name}`", fix=f"its default is {default}") from None
+
+
+def is_deep(folder: Path) -> bool:
+    """Whether a folder holds a run of a deep agent."""
+    try:
+        found = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("agent") in DEEP_AGENTS
+
+
+def evaluate_deep(run: Path, episodes: int, seed: int) -> list[dict[str, Any]]:
+    """How episodes of each seed's policy go."""
+    prepare_jax()
+    from pdrm.learning.deep.run import evaluated
+
+    return evaluated(run, episodes, seed)

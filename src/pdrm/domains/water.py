@@ -16,6 +16,8 @@ from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
 Array = Any
 """An array of NumPy or of JAX."""
 
+SIDES = {"water-17": 17.0, "water-20": 20.0}
+"""The paper's two boxes."""
 BALLS = 10
 EVENTS = ("even", "odd", "A_F", "ball_0", "ball_1")
 LABELS = (frozenset[str](), *(frozenset({event}) for event in EVENTS))
@@ -71,11 +73,10 @@ def water_world(name: str, **settings: Any) -> WaterWorld:  # noqa: ANN401 - fie
     >>> water_world("water-20", continuous=True).side
     20.0
     """
-    sides = {"water-17": 17.0, "water-20": 20.0}
-    if name not in sides:
-        raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, sides))
+    if name not in SIDES:
+        raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
     try:
-        return WaterWorld(**{"side": sides[name], **settings})
+        return WaterWorld(**{"side": SIDES[name], **settings})
     except TypeError:
         known = [field for field in WaterWorld.__slots__ if field in WaterWorld.__annotations__]
         fix = f"it has {', '.join(known)}"

@@ -6,22 +6,21 @@ for a try; PROGRAM: one of the study's, such as ppo, rppo or dqn-cprm.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, did_you_mean
 from pdrm.experiments.paper import water
+from pdrm.experiments.water_records import STEPS_COLUMN, Tested, table
 from pdrm.files.whole_file import write
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.checkpoint import Checkpoint, trained
 from pdrm.learning.deep.device import device_name
 from pdrm.learning.deep.policy import save_policy
 from pdrm.learning.deep.training import DeepTraining
@@ -39,25 +38,15 @@ STUDIES: dict[str, Programs] = {
     "strict": lambda seeds: water.tuned(seeds, "water-strict"),
     "off-policy": water.off_policy,
 }
-RECORDED = Path(__file__).parent / "paper" / "recorded"
-"""Where the records of full runs are kept as data."""
 DEPTH = 16
 """Symbols that a stack may hold: the task needs nine."""
+Told = Callable[[water.Program, int, int], None]
+"""Called with a program, its training steps so far, and how many there will be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
-    """The mean over the episodes of one test of one run."""
-
-    domain: str
-    line: str
-    seed: int
-    timesteps: int
-    returned: float
-    """The raw return."""
-    steps: float
-    achieved: float
-    """The share of episodes that ended in `done`."""
+def said(program: water.Program, timesteps: int, longest: int) -> None:
+    """A line a test."""
+    sys.stdout.write(f"{program.name}: {timesteps:,} of {longest:,} steps, {len(program.runs)} runs\n")
 
 
 def training_of(program: water.Program) -> DeepTraining:
@@ -77,18 +66,19 @@ def training_of(program: water.Program) -> DeepTraining:
     return DeepTraining(algorithm_of(program.agent), task, [run.seed for run in program.runs], columns)
 
 
-def executed(program: water.Program, told: Callable[[str], object]) -> tuple[DeepTraining, list[Tested]]:
-    """Train and test all runs of a program to their ends."""
-    training, records = training_of(program), list[Tested]()
+def executed(program: water.Program, checkpoint: Checkpoint, told: Told) -> tuple[DeepTraining, str]:
+    """Train and test all runs of a program to their ends, from its checkpoint if there is one."""
+    training = training_of(program)
     longest = max(run.total_timesteps for run in program.runs)
-    a_test = max(1, program.test_every // training.steps_per_iteration)
-    records += _tests(program, training)
-    while training.timesteps + training.steps_per_iteration <= longest:
-        left = (longest - training.timesteps) // training.steps_per_iteration
-        training.advance(min(a_test, left))
-        records += _tests(program, training)
-        told(f"{program.agent}: {training.timesteps:,} of {longest:,} steps, {len(program.runs)} runs")
-    return training, records
+
+    def test() -> str:
+        lines = table(list(_tests(program, training)), head=training.iterations == 0)
+        told(program, training.timesteps, longest)
+        return lines
+
+    curve = checkpoint.resume(training, STEPS_COLUMN) if checkpoint.exists() else test()
+    every = max(1, program.test_every // training.steps_per_iteration)
+    return training, trained(training, longest // training.steps_per_iteration, every, checkpoint, test, curve)
 
 
 def _tests(program: water.Program, training: DeepTraining) -> Iterator[Tested]:
@@ -110,27 +100,49 @@ def _tests(program: water.Program, training: DeepTraining) -> Iterator[Tested]:
             )
 
 
-def record(study: str, folder: Path, seeds: tuple[int, ...], share: float = 1.0, only: str = "") -> None:
-    """Run a study, or one program of it, and write its records as each program ends: a table, a description, policies."""
+def programs_of(study: str, seeds: tuple[int, ...], share: float = 1.0, only: str = "") -> tuple[water.Program, ...]:
+    """The programs of a study, or one of them. share: of the steps, for a try."""
     if study not in STUDIES:
         raise BadSetting(f"WaterWorld has no study `{study}`", fix=did_you_mean(study, STUDIES))
     programs = {program.name: program for program in STUDIES[study](seeds)}
     if only and only not in programs:
         raise BadSetting(f"study `{study}` has no program `{only}`", fix=did_you_mean(only, programs))
-    for name in [only] if only else programs:
-        program, began = _shortened(programs[name], share), time.monotonic()
-        training, tests = executed(program, lambda text: sys.stdout.write(f"{text}\n"))
+    return tuple(_shortened(programs[name], share) for name in ([only] if only else programs))
+
+
+def record(study: str, programs: tuple[water.Program, ...], folder: Path, command: str, told: Told = said) -> None:
+    """Run programs of a study and write their records as each ends: a table, a description, policies.
+
+    What is recorded already is not repeated, and what was stopped goes on. command: what made them, for the record.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        path, began = folder / f"water-{study}-{program.name}.json", time.monotonic()
+        if _recorded_id(path) == program.id:
+            continue
+        checkpoint = Checkpoint(folder / f"unfinished-{study}-{program.name}-{program.id}.npz")
+        training, curve = executed(program, checkpoint, told)
         about = {
             "study": study,
-            "program": name,
-            "command": f"python -m pdrm.experiments.water_runs {study} FOLDER {len(seeds)} {share:g} {name}",
+            "program": program.name,
+            "id": program.id,
+            "command": command,
             "device": device_name(),
             "seconds": round(time.monotonic() - began, 1),
             **_described(program, training),
         }
-        write(folder / f"water-{study}-{name}.csv", table(tests).encode())
-        write(folder / f"water-{study}-{name}.json", (json.dumps(about, indent=1) + "\n").encode())
         _keep(folder, study, program, training)
+        write(path.with_suffix(".csv"), curve.encode())
+        write(path, (json.dumps(about, indent=1) + "\n").encode())
+        checkpoint.remove()
+
+
+def _recorded_id(path: Path) -> str:
+    """Of the program whose record this is; nothing where there is none."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["id"])
+    except (OSError, ValueError, KeyError):
+        return ""
 
 
 def _shortened(program: water.Program, share: float) -> water.Program:
@@ -162,58 +174,8 @@ def _keep(folder: Path, study: str, program: water.Program, training: DeepTraini
         save_policy(folder / f"{study}-{name}.npz", training, number, machine, about)
 
 
-def table(tests: list[Tested]) -> str:
-    """The tests as a tidy table."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["domain", "line", "seed", "timesteps", "return", "steps", "achieved"])
-    rows.writerows(
-        [one.domain, one.line, one.seed, one.timesteps, f"{one.returned:g}", f"{one.steps:g}", f"{one.achieved:g}"]
-        for one in tests
-    )
-    return text.getvalue()
-
-
-def read_table(path: Path) -> list[Tested]:
-    """The tests in a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Tested(
-                row["domain"],
-                row["line"],
-                int(row["seed"]),
-                int(row["timesteps"]),
-                float(row["return"]),
-                float(row["steps"]),
-                float(row["achieved"]),
-            )
-            for row in csv.DictReader(file)
-        ]
-
-
-def last_tests(name: str) -> list[str]:
-    """The last tests in a record, in words: one line of a table for each map and agent.
-
-    >>> last_tests("water-tuned-ppo")[0]
-    '| water-17 | PPO + 1-pdRM | 79 M | 116,001 | 100 % | 2,532 |'
-    """
-    tests = read_table(RECORDED / f"{name}.csv")
-    lines = []
-    for domain, line in dict.fromkeys((test.domain, test.line) for test in tests):
-        own = [test for test in tests if (test.domain, test.line) == (domain, line)]
-        end = max(test.timesteps for test in own)
-        final = [test for test in own if test.timesteps == end]
-        middle, achieved = median(test.returned for test in final), mean(test.achieved for test in final)
-        steps = mean(test.steps for test in final)
-        lines.append(f"| {domain} | {line} | {end / 1e6:.0f} M | {middle:,.0f} | {achieved:.0%} | {steps:,.0f} |")
-    return [text.replace("%", " %") for text in lines]
-
-
 if __name__ == "__main__":
-    record(
-        sys.argv[1],
-        Path(sys.argv[2]),
-        tuple(range(int(sys.argv[3]) if len(sys.argv) > 3 else 10)),
-        float(sys.argv[4]) if len(sys.argv) > 4 else 1.0,
-        sys.argv[5] if len(sys.argv) > 5 else "",
-    )
+    _study, _folder, *_rest = sys.argv[1:]
+    _seeds, _share, _only = (*_rest, *("10", "1", "")[len(_rest) :])
+    _command = " ".join(["python -m pdrm.experiments.water_runs", _study, "FOLDER", *_rest])
+    record(_study, programs_of(_study, tuple(range(int(_seeds))), float(_share), _only), Path(_folder), _command)

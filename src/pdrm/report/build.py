@@ -23,6 +23,8 @@ from pdrm.report.machines import machine_section
 from pdrm.report.page import Section, page
 from pdrm.report.paths import paths_section
 from pdrm.report.theory import k_section, sizes_section, theory_facts
+from pdrm.report.water import ANCHOR as WATER
+from pdrm.report.water import water_section
 
 PAGE, FIGURES = "index.html", "figures"
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
@@ -36,8 +38,11 @@ def write_report(
     studies = {study.name: study for study, _ in lines}
     mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
     anchors = {name: anchor(study) for name, study in studies.items()}
+    water = water_section(folder, folder / FIGURES) if any(one.claim.figure == "water" for one in judged) else None
+    anchors |= {"water": WATER} if water else {}
     sections = [claims_section(judged, anchors)]
     sections += [study_section(study, mine[name], store, folder / FIGURES) for name, study in studies.items()]
+    sections += [water] if water else []
     sections.append(paths_section([curves for _, curves in lines], store))
     if theory:
         facts = theory_facts(folder)
@@ -54,8 +59,8 @@ def _introduction(judged: Sequence[Judged], lines: Sequence[tuple[Study, Curves]
     shown = "".join(f"<div><b>{count:,}</b>{escape(name)}</div>" for name, count in boxes)
     return (
         '<p class="lead">A reward machine pays an agent for a task that takes many steps; a <em>pushdown</em> one has a stack, so tasks '
-        "can nest, be retraced, or be delivered in order. This page is the paper's tabular experiments, run again from nothing by "
-        "one command, and what they say about its claims.</p>"
+        "can nest, be retraced, or be delivered in order. This page is the paper's experiments, run again from nothing by "
+        "one command (WaterWorld: recorded on a GPU, if not run here), and what they say about its claims.</p>"
         f'<div class="count">{shown}</div>'
     )
 

@@ -22,6 +22,13 @@ NAMED = {
     "3-pdRM": "#009e73",
     "4-pdRM": "#cc79a7",
     "5-pdRM": "#0072b2",
+    "PPO + 1-pdRM": "#d55e00",
+    "PPO": "#0072b2",
+    "recurrent PPO": "#009e73",
+    "DQN + 1-CpRM": "#0072b2",
+    "DQN + 1-pdRM": "#56b4e9",
+    "SAC + 1-CpRM": "#d55e00",
+    "SAC + 1-pdRM": "#e69f00",
 }
 OTHERS = ("#332288", "#88ccee", "#44aa99", "#999933", "#ddcc77", "#cc6677", "#882255", "#661100")
 

@@ -1,44 +1,54 @@
-"""Figure 5 from the records: the medians and quartiles over seeds of the tests, one panel a map."""
+"""WaterWorld's curves from its records: the medians and quartiles over seeds of the tests, one panel a map."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from pdrm.experiments.water_runs import Tested, read_table
+from pdrm.experiments.water_records import Tested
+from pdrm.report.colours import colours
+from pdrm.report.plots import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
+HIGHEST = 116_001
+"""The highest return of an episode."""
 
 
-def draw_tests(tables: list[Path], path: Path, title: str) -> None:
-    """All lines of some tables, as a picture (.svg or .png)."""
-    tests = [test for table in tables for test in read_table(table)]
-    domains = list(dict.fromkeys(test.domain for test in tests))
-    with mpl.rc_context({"svg.hashsalt": "pdrm", "font.size": 9}):
-        figure = Figure(figsize=(4.2 * len(domains), 3.2), layout="constrained")
-        for axes, domain in zip(figure.subplots(1, len(domains), squeeze=False)[0], domains, strict=True):
-            _panel(axes, [test for test in tests if test.domain == domain])
-            axes.set_title(f"{title}: {domain}")
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=150)
+def water_plot(tests: Sequence[Tested]) -> Figure:
+    """All agents in some tests, a panel for each map."""
+    domains, lines = (list(dict.fromkeys(getattr(test, name) for test in tests)) for name in ("domain", "line"))
+    shades = colours(lines)
+    figure = Figure(figsize=(6.4 if len(domains) == 1 else 8.6, 3.8), layout="constrained")
+    for axes, domain in zip(figure.subplots(1, len(domains), squeeze=False)[0], domains, strict=True):
+        for line in lines:
+            _curve(axes, [test for test in tests if (test.domain, test.line) == (domain, line)], shades[line])
+        _finish(axes, domain)
+    figure.axes[0].set_ylabel("return of a test episode, thousands", color=INK)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(lines), fontsize=8, frameon=False)
+    return figure
 
 
-def _panel(axes: Axes, tests: list[Tested]) -> None:
-    lines = list(dict.fromkeys(test.line for test in tests))
-    for line, colour in zip(lines, COLOURS, strict=False):
-        at = sorted({test.timesteps for test in tests if test.line == line})
-        returns = [[one.returned for one in tests if one.line == line and one.timesteps == time] for time in at]
-        low, middle, high = np.quantile(np.array(returns), (0.25, 0.5, 0.75), axis=1)
-        steps = np.array(at) / 1e6
-        axes.plot(steps, middle, color=colour, label=line)
-        axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.axhline(116_001, color="#999999", linewidth=0.8, linestyle=":")
-    axes.set_xlabel("training steps (millions)")
-    axes.set_ylabel("return of a test episode")
-    axes.legend(frameon=False)
+def _curve(axes: Axes, tests: list[Tested], colour: str) -> None:
+    at = sorted({test.timesteps for test in tests})
+    returns = [[one.returned / 1e3 for one in tests if one.timesteps == time] for time in at]
+    low, middle, high = np.quantile(np.array(returns), (0.25, 0.5, 0.75), axis=1)
+    steps = np.array(at) / 1e6
+    axes.plot(steps, middle, color=colour, label=tests[0].line, linewidth=1.6)
+    axes.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _finish(axes: Axes, domain: str) -> None:
+    axes.axhline(HIGHEST / 1e3, color="#999999", linewidth=0.8, linestyle=":")
+    axes.set_title(domain, fontsize=10, color=INK)
+    axes.set_xlabel("training steps, millions", color=INK)
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 122)
+    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,6 +1,7 @@
 """The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
 
 import json
+import signal
 
 import jax
 import jax.numpy as jnp
@@ -105,7 +106,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path):
     def stop(timesteps, _tested):
         calls.append(timesteps)
         if len(calls) == 1:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         runs.execute(spec(), tmp_path / "cut", stop)

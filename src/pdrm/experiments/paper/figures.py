@@ -10,6 +10,7 @@ from pdrm.experiments.paper.letter import LETTER
 from pdrm.experiments.paper.maze import MAZE, MAZE_WALL_CLOCK
 from pdrm.experiments.paper.multi import MULTI
 from pdrm.experiments.paper.paint import PAINT
+from pdrm.experiments.paper.water import FIGURES as WATER
 from pdrm.experiments.study import Study
 
 STUDIES = (LETTER, MAZE, MULTI, DELIVER, PAINT)
@@ -49,5 +50,5 @@ def _figure(name: str) -> Study:
         for panel in study.panels:
             if panel.name == name:
                 return replace(study, panels=(panel,))
-    known = [study.name for study in every] + [panel.name for study in every for panel in study.panels]
+    known = [*WATER, *(study.name for study in every)] + [panel.name for study in every for panel in study.panels]
     raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, known))

@@ -6,12 +6,16 @@ agents with and without the machine, and all seeds of PPO are one program.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 TEN_SEEDS = tuple(range(10))
 MAPS = {"water-17": 17.0, "water-20": 20.0}
+FIGURES = {"water": "printed", "water-tuned": "tuned", "water-strict": "strict", "water-off-policy": "off-policy"}
+"""The studies by the names that `pdrm reproduce` takes."""
 TEST_EVERY = 100_000
 """Training steps between tests."""
 
@@ -58,6 +62,11 @@ class Program:
     def name(self) -> str:
         """Within its study."""
         return self.agent + ("-cprm" if self.settings.get("counterfactuals") else "")
+
+    @property
+    def id(self) -> str:
+        """The hash of all this."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
 
 PRINTED = {"n_envs": 5, "n_steps": 10_000, "linear_decay": True, "clip_range": 0.15, "target_kl": 0.3}

@@ -10,23 +10,27 @@ import csv
 import hashlib
 import io
 import json
-import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
+from pdrm.domains.array_file import domain_bytes
 from pdrm.domains.files import find_domain
 from pdrm.domains.water import water_world
-from pdrm.errors import BadSetting, CannotWrite
+from pdrm.errors import BadRunFolder, BadSetting, CannotWrite
 from pdrm.files.whole_file import write
-from pdrm.learning.deep.algorithm import algorithm_of
+from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.checkpoint import Checkpoint, trained
 from pdrm.learning.deep.evaluation import Episodes
+from pdrm.learning.deep.networks import side_by_side
 from pdrm.learning.deep.policy import save_policy
 from pdrm.learning.deep.training import DeepTraining
-from pdrm.learning.deep.trees import tree_bytes, tree_from
+from pdrm.learning.deep.trees import tree_from
 from pdrm.machines.catalogue import text_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.text.files import parse
@@ -35,11 +39,10 @@ from pdrm.product.jax_env.domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.product import jax_product
 from pdrm.product.view import FullStack, TopK, View
 
-SPEC, CHECKPOINT, UNFINISHED, CURVE = "spec.json", "checkpoint.npz", "unfinished.csv", "curve.csv"
+SPEC, UNFINISHED, CURVE, DOMAIN = "spec.json", "unfinished.npz", "curve.csv", "domain.npz"
 NOTHING = "none"
 """In place of k: the policy sees nothing of the machine, which still pays."""
 HEADER = ("timesteps", "seed", "test", "return", "steps", "end")
-SECONDS_BETWEEN_CHECKPOINTS = 60.0
 Watch = Callable[[int, Episodes], None]
 """Called after every test with the steps so far."""
 
@@ -60,6 +63,8 @@ class DeepSpec:
     test_every: int = 100_000
     test_episodes: int = 5
     depth: int = 32
+    domain_sha256: str = ""
+    """Of the domain's file, where it is one's own."""
 
     @property
     def id(self) -> str:
@@ -89,6 +94,46 @@ def domain_of(name: str, *, continuous: bool = False) -> JaxDomain:
     return finite_domain(find_domain(name))
 
 
+def spec_of(folder: Path) -> DeepSpec:
+    """The spec of the run in a folder; a domain of one's own is the folder's copy."""
+    try:
+        found = json.loads((folder / SPEC).read_text(encoding="utf-8"))
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in found["settings"].items()}
+        spec = DeepSpec(**{**found, "settings": settings_of(found["agent"], given), "seeds": tuple(found["seeds"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        fault = f"{folder} holds no run of a deep agent: {error}"
+        raise BadRunFolder(fault, fix="train one: pdrm train echo --agent ppo") from error
+    return replace(spec, domain=str(folder / DOMAIN)) if spec.domain_sha256 else spec
+
+
+def evaluated(folder: Path, episodes: int, seed: int) -> list[dict[str, Any]]:
+    """Episodes without exploration of each seed of a finished run, summed up."""
+    spec = spec_of(folder)
+    training = spec.training()
+    networks = [
+        tree_from(folder / f"policy-seed{one}.npz", _network(training, run)) for run, one in enumerate(spec.seeds)
+    ]
+    training.state = training.state._replace(network=side_by_side(networks))
+    played, machine = training.test(episodes, seed), spec.machine(training.product.domain)
+    states = (*machine.states, *machine.final)
+    return [
+        {
+            "domain": training.product.domain.name,
+            "seed": one,
+            "episodes": episodes,
+            "mean_return": float(played.returns[run].mean()),
+            "returns": [float(value) for value in played.returns[run]],
+            "mean_steps": float(played.steps[run].mean()),
+            "ends": dict(Counter(states[int(end)] for end in played.ends[run]).most_common()),
+        }
+        for run, one in enumerate(spec.seeds)
+    ]
+
+
+def _network(training: DeepTraining, run: int) -> Any:
+    return jax.tree.map(lambda part: part[run], training.state.network)
+
+
 def _view(k: str) -> View | None:
     if k == NOTHING:
         return None
@@ -99,56 +144,37 @@ def _view(k: str) -> View | None:
 
 def is_done(folder: Path) -> bool:
     """Whether a folder holds a run's final result."""
-    return (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
+    return (folder / CURVE).exists() and not (folder / UNFINISHED).exists()
 
 
 def execute(spec: DeepSpec, folder: Path, watch: Watch | None = None) -> str:
     """Train to the end, from the checkpoint if there is one; returns the curve as text. A run that is done is only read."""
     if is_done(folder):
         return (folder / CURVE).read_text(encoding="utf-8")
-    training, curve = spec.training(), ",".join(HEADER) + "\n"
+    training, curve, checkpoint = spec.training(), ",".join(HEADER) + "\n", Checkpoint(folder / UNFINISHED)
     _make(folder)
     write(folder / SPEC, (json.dumps(asdict(spec), indent=1, sort_keys=True) + "\n").encode())
-    if (folder / CHECKPOINT).exists():
-        curve = _resumed(training, folder)
-    total, saved = int(spec.settings.total_timesteps), time.monotonic()
-    a_test = max(1, spec.test_every // training.steps_per_iteration)
-    try:
-        while training.timesteps < total:
-            left = -(-(total - training.timesteps) // training.steps_per_iteration)
-            training.advance(min(a_test, left))
-            tested = training.test(spec.test_episodes, seed=training.iterations)
-            curve += _rows(spec, training, tested)
-            if watch is not None:
-                watch(training.timesteps, tested)
-            if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                _save_checkpoint(training, curve, folder)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        _save_checkpoint(training, curve, folder)
-        raise
+    if spec.domain_sha256:
+        write(folder / DOMAIN, domain_bytes(find_domain(spec.domain)))
+    if checkpoint.exists():
+        curve = checkpoint.resume(training)
+    total, per_iteration = int(spec.settings.total_timesteps), training.steps_per_iteration
+
+    def test() -> str:
+        tested = training.test(spec.test_episodes, seed=training.iterations)
+        if watch is not None:
+            watch(training.timesteps, tested)
+        return _rows(spec, training, tested)
+
+    every = max(1, spec.test_every // per_iteration)
+    curve = trained(training, -(-total // per_iteration), every, checkpoint, test, curve)
     machine = spec.machine(training.product.domain)
     for run, seed in enumerate(spec.seeds):
         about = {"domain": spec.domain, "seed": seed, "timesteps": training.timesteps, "id": spec.id}
         save_policy(folder / f"policy-seed{seed}.npz", training, run, machine, about)
     write(folder / CURVE, curve.encode())
-    for file in (CHECKPOINT, UNFINISHED):
-        (folder / file).unlink(missing_ok=True)
+    checkpoint.remove()
     return curve
-
-
-def _save_checkpoint(training: DeepTraining, curve: str, folder: Path) -> None:
-    write(folder / CHECKPOINT, tree_bytes({"state": training.state, "iterations": np.int32(training.iterations)}))
-    write(folder / UNFINISHED, curve.encode())
-
-
-def _resumed(training: DeepTraining, folder: Path) -> str:
-    """Put the runs where their checkpoint left them; returns the curve so far."""
-    found = tree_from(folder / CHECKPOINT, {"state": training.state, "iterations": np.int32(0)})
-    training.state, training.iterations = found["state"], int(found["iterations"])
-    text = (folder / UNFINISHED).read_text(encoding="utf-8") if (folder / UNFINISHED).exists() else ""
-    rows = [line for line in text.splitlines()[1:] if int(line.partition(",")[0]) <= training.timesteps]
-    return "".join(f"{line}\n" for line in (",".join(HEADER), *rows))
 
 
 def _rows(spec: DeepSpec, training: DeepTraining, tested: Episodes) -> str:

@@ -24,9 +24,9 @@ from pdrm.domains.files import load_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadRunFolder, CannotWrite, PdrmError
 from pdrm.files.whole_file import write
+from pdrm.learning.interrupt import DeferredInterrupt
 from pdrm.learning.tabular.agents import AnySettings, AnyTraining, agent_of, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
-from pdrm.learning.tabular.interrupt import DeferredInterrupt
 from pdrm.learning.tabular.learnt import policy_of
 from pdrm.learning.tabular.policies import load_policy
 from pdrm.learning.tabular.training import Test
