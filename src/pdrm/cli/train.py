@@ -96,18 +96,20 @@ def train(
     chosen = {name: value for name, value in given.items() if value is not None}
     agent = agent or ("ppo" if domain.startswith(WATER) else "q")
     if agent in DEEP_AGENTS:
-        _none_of(agent, {**chosen, **({} if log is None else {"log": log})})
+        _none_of(agent, [*chosen, *(["log"] if log else [])])
         train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or []), output, as_json=as_json)
         return
-    if domain.startswith(WATER):
-        raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
-    _none_of(agent, {**({} if steps is None else {"steps": steps}), **({"set": set_} if set_ else {})})
+    _none_of(agent, [name for name, value in (("steps", steps), ("set", set_)) if value])
     seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
     specs = _specs(domain, agent, seen, machine, chosen, seeds)
+    _train_tables(specs, output, workers, log, as_json=as_json)
+
+
+def _train_tables(specs: list[RunSpec], output: Path, workers: int, log: str | None, *, as_json: bool) -> None:
+    """Train tabular agents, each in a folder of its own."""
     from pdrm.cli.training_display import run_all
 
-    called = re.sub(r"[^\w.-]+", "-", specs[0].domain)
-    folders = [output / f"{called}-{agent}-{seen}-seed{spec.seed}-{spec.id}" for spec in specs]
+    folders = [output / _called(spec) for spec in specs]
     try:
         results = run_all(specs, folders, workers, log=log, quiet=as_json)
     except KeyboardInterrupt:
@@ -119,7 +121,13 @@ def train(
         next_command(f"pdrm evaluate {folders[0]}")
 
 
-def _none_of(agent: str, given: dict[str, Any]) -> None:
+def _called(spec: RunSpec) -> str:
+    """The name of a run's folder."""
+    domain = re.sub(r"[^\w.-]+", "-", spec.domain)
+    return f"{domain}-{spec.agent}-{spec.k}-seed{spec.seed}-{spec.id}"
+
+
+def _none_of(agent: str, given: list[str]) -> None:
     """Refuse options that say nothing to an agent."""
     for name in given:
         option = f"--{name.replace('_', '-')}"
@@ -133,6 +141,8 @@ def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str
     from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
 
+    if domain.startswith(WATER):
+        raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
     where, listed = find_domain(domain), domain in names()
     if k != "full" and not k.isdecimal():
         raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
