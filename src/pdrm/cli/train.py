@@ -201,43 +201,36 @@ def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for
 
     Example: pdrm domains
     """
-    from pdrm.domains.catalogue import domain, names
-    from pdrm.domains.water import ACTIONS, EVENTS, water_world
-    from pdrm.domains.water import SIDES as WATER_WORLDS
-
-    rows, worlds = [domain(name) for name in names()], [water_world(name) for name in WATER_WORLDS]
+    rows = _finite() + _continuous()
     if as_json:
-        print_json(
-            [
-                {
-                    "name": d.name,
-                    "states": d.states,
-                    "actions": d.actions,
-                    "events": d.events,
-                    "step_limit": d.step_limit,
-                    "machine": d.machine,
-                }
-                for d in rows
-            ]
-            + [
-                {
-                    "name": world.name,
-                    "states": None,
-                    "actions": ACTIONS,
-                    "events": EVENTS,
-                    "step_limit": world.step_limit,
-                    "machine": "water",
-                }
-                for world in worlds
-            ]
-        )
+        print_json(rows)
         return
     for row in rows:
-        typer.echo(
-            f"{row.name:<14}{row.states:>6} states  {len(row.actions)} actions  limit {row.step_limit:<6} machine {row.machine}"
-        )
-    for world in worlds:
-        typer.echo(
-            f"{world.name:<14}    continuous  {len(ACTIONS)} actions  limit {world.step_limit:<6} machine water (deep agents)"
-        )
+        size = "    continuous" if row["states"] is None else f"{row['states']:>7} states"
+        limit = f"limit {row['step_limit']:<6}"
+        typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} machine {row['machine']}")
     next_command("pdrm train letter")
+
+
+def _finite() -> list[dict[str, Any]]:
+    from pdrm.domains.catalogue import domain, names
+
+    return [
+        {
+            "name": one.name,
+            "states": one.states,
+            "actions": one.actions,
+            "events": one.events,
+            "step_limit": one.step_limit,
+            "machine": one.machine,
+        }
+        for one in map(domain, names())
+    ]
+
+
+def _continuous() -> list[dict[str, Any]]:
+    """WaterWorld, for deep agents."""
+    from pdrm.domains.water import ACTIONS, EVENTS, SIDES, WaterWorld
+
+    facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
+    return [{"name": name, **facts, "machine": "water"} for name in SIDES]
