@@ -1,151 +1,98 @@
-"""`python -m proofs [NAME …] [--budget 5m] [--workers N] [--fresh]`: run the proofs, resume them, say what holds."""
+"""`python -m proofs [NAME …] [--budget 5m] [--workers N] [--fresh]`: run the proofs, resume them, say what holds.
+
+Without names all are run, and `docs/promises.md` is written. `--seed N` repeats one check of one proof.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
-import shutil
 import signal
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
-from typing import Protocol
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from proofs.pool import MOST_WRONG, PROOFS, outcomes, proof_of
+from pdrm.errors import PdrmError
+from pdrm.files.whole_file import write
+from proofs.budget import seconds_of
+from proofs.checked import checked
+from proofs.page import page
+from proofs.promises import PROOFS
 from proofs.proof import Proof
-from proofs.record import FOLDER, Record, load, save, source_hash
+from proofs.record import FOLDER
+from proofs.session import Session
+from proofs.source import ROOT, Sources
 
-UNITS = {"s": 1, "m": 60, "h": 3600}
-QUIET_SECONDS = 10.0
-"""Between two lines of progress where there is no terminal to redraw."""
-
-
-class Show(Protocol):
-    """Shows how far a proof is."""
-
-    def __call__(self, name: str) -> None: ...
+PAGE = ROOT / "docs" / "promises.md"
 
 
-def main() -> int:
-    """Run the proofs asked for; 1 if any is wrong, 130 if interrupted."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    asked = _arguments()
+def main(
+    words: Sequence[str] | None = None, known: Sequence[Proof] = PROOFS, folder: Path = FOLDER, page_at: Path = PAGE
+) -> int:
+    """Do what is asked; 1 if anything is wrong, 2 if it cannot be done, 130 if interrupted."""
+    asked = _arguments(words, [proof.name for proof in known])
     console = Console(highlight=False, soft_wrap=True)
-    proofs = {name: proof_of(name) for name in asked.names if _present(name, console)}
-    sources = {name: source_hash(proof.about) for name, proof in proofs.items()}
-    _single_threaded(source_hash(tuple(sorted({folder for proof in proofs.values() for folder in proof.about}))))
-    records = {name: Record(sources[name]) if asked.fresh else load(name, sources[name]) for name in proofs}
-    earlier = sum(record.cases for record in records.values())
-    console.print(f"{earlier:,} cases done before count (those of another state of the source do not)", markup=False)
-    deadline = time.monotonic() + asked.budget
-    interrupted = False
+    proofs = [proof for proof in known if not asked.names or proof.name in asked.names]
+    if asked.seed is not None:
+        return _again(console, proofs[0], asked.seed)
+    if asked.list:
+        source = Sources()
+        for proof in proofs:
+            console.print(f"{proof.name:<15} {source.digest(proof)}  {proof.promise}", markup=False)
+        return 0
     try:
-        with _shown(console, proofs, records) as show:
-            for outcome in outcomes(proofs, records, asked.workers, deadline):
-                records[outcome.name].add(outcome.seed, outcome.cases, outcome.seconds, outcome.message, outcome.counts)
-                save(outcome.name, records[outcome.name])
-                if outcome.message:
-                    console.print(f"wrong   {outcome.name}, seed {outcome.seed}:\n{outcome.message}", markup=False)
-                show(outcome.name)
-    except KeyboardInterrupt:
-        interrupted = True
-    for name, proof in proofs.items():
-        console.print(verdict(proof, records[name]), markup=False)
-    if any(record.wrong for record in records.values()):
-        return 1
-    return 130 if interrupted else 0
+        code = 0 if asked.page else Session(console, proofs, folder, fresh=asked.fresh).run(asked.budget, asked.workers)
+        if not asked.names:
+            write(page_at, page(known, folder).encode())
+            console.print(f"wrote {os.path.relpath(page_at)}", markup=False)
+    except PdrmError as error:
+        console.print(str(error), markup=False)
+        return 2
+    return code
 
 
-def verdict(proof: Proof, record: Record) -> str:
-    """One line: does the claim hold, on how many cases, in how much time of one core."""
-    word, cases = "holds", f"{record.cases:,} cases"
-    if record.wrong:
-        word = "wrong"
-    elif record.cases < proof.target:
-        word, cases = "so far", f"{record.cases:,} of {proof.target:,} cases"
-    wrong = f"{len(record.wrong)} wrong{' (stopped)' if len(record.wrong) >= MOST_WRONG else ''}"
-    time_taken = f"{_duration(record.seconds)} of one core"
-    beside = f" ({proof.say(record.counts)})" if record.counts else ""
-    return f"{word:<7} {proof.name:<14} {cases}, {wrong}   {time_taken}   {proof.claim}{beside}"
+def _again(console: Console, proof: Proof, seed: int) -> int:
+    """Repeat one check here."""
+    outcome = checked(proof.name, proof.check, seed)
+    said = f"wrong\n{outcome.message}" if outcome.message else f"{outcome.cases:,} {proof.unit}, 0 wrong"
+    console.print(f"{proof.name}, seed {seed}: {said}", markup=False)
+    return int(bool(outcome.message))
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(words: Sequence[str] | None, known: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m proofs", description="Run the long proofs; stop and resume at will."
+        prog="python -m proofs", description="Check the promises on random cases; stop and resume at will."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default: all): {', '.join(PROOFS)}")
-    parser.add_argument("--budget", type=_seconds, default=float("inf"), help="stop after this time: 30s, 5m, 8h")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default: all): {', '.join(known)}")
+    parser.add_argument("--budget", type=_time, default=float("inf"), help="stop after this time: 30s, 5m, 8h")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
-    asked = parser.parse_args()
+    parser.add_argument("--seed", type=int, help="run this one check of one proof, and say what is wrong")
+    parser.add_argument("--list", action="store_true", help="list them, with the digest of their source as it is now")
+    parser.add_argument(
+        "--page", action="store_true", help="write docs/promises.md from what was recorded, run nothing"
+    )
+    asked = parser.parse_args(words)
     asked.names = [name.replace("_", "-") for name in asked.names]
-    unknown = [name for name in asked.names if name not in PROOFS]
+    unknown = [name for name in asked.names if name not in known]
     if unknown:
-        parser.error(f"no proof is called {unknown[0]}; there are {', '.join(PROOFS)}")
+        parser.error(f"no proof is called {unknown[0]}; there are {', '.join(known)}")
     if asked.workers < 1:
         parser.error("--workers takes 1 or more")
-    asked.names = list(dict.fromkeys(asked.names)) or list(PROOFS)
+    if asked.seed is not None and len(set(asked.names)) != 1:
+        parser.error("--seed takes one proof: python -m proofs NAME --seed N")
     return asked
 
 
-def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"`{text}` is no time: write 30s, 5m or 8h")
-    return float(found[1]) * UNITS[found[2]]
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s"
-
-
-def _present(name: str, console: Console) -> bool:
-    module = PROOFS[name].partition(":")[0]
-    if find_spec(module) is None:
-        console.print(f"absent  {name:<14} there is no {module.replace('.', '/')}.py", markup=False)
-        return False
-    return True
-
-
-def _single_threaded(source: str) -> None:
-    """Workers inherit this. Kernels are compiled for this very source: Numba's own cache looks at one file's date only."""
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = "1"
-    kernels = FOLDER / f"kernels-{source}"
-    for old in set(FOLDER.glob("kernels-*")) - {kernels}:
-        shutil.rmtree(old, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(kernels)
-
-
-@contextmanager
-def _shown(console: Console, proofs: dict[str, Proof], records: dict[str, Record]) -> Iterator[Show]:
-    """One bar a proof on a terminal, else a line now and then."""
-    if not console.is_terminal:
-        last = dict.fromkeys(proofs, time.monotonic())
-
-        def line(name: str) -> None:
-            if time.monotonic() - last[name] > QUIET_SECONDS:
-                last[name] = time.monotonic()
-                console.print(verdict(proofs[name], records[name]), markup=False)
-
-        yield line
-        return
-    columns = TextColumn("{task.description:<14}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console) as progress:
-        tasks = {
-            name: progress.add_task(name, total=proof.target, completed=min(records[name].cases, proof.target))
-            for name, proof in proofs.items()
-        }
-        yield lambda name: progress.update(tasks[name], completed=min(records[name].cases, proofs[name].target))
+def _time(text: str) -> float:
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

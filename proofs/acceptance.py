@@ -17,7 +17,6 @@ from pdrm.errors import UndefinedMove
 from pdrm.machines.guard import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import ANY, NONE, Transition
-from proofs.proof import Proof
 from proofs.random_machines import described, random_machine, random_words
 
 MACHINES = 100
@@ -119,6 +118,3 @@ def _replaced(rule: Transition, top: str) -> tuple[str, tuple[str, ...]]:
     """Where a rule leads, and what replaces the top, new top first."""
     push = tuple(top if symbol == ANY else symbol for symbol in rule.push)
     return rule.target, push + ((top,) if rule.top == NONE else ())
-
-
-PROOF = Proof("acceptance", "a word is accepted just when automata-lib's DPDA accepts it", 1_000_000, check)

@@ -14,7 +14,6 @@ import psutil
 
 from pdrm.experiments.backends import Workers
 from pdrm.experiments.reproduce import run_study
-from proofs.proof import Proof
 from proofs.small_study import check_same, small_study, undisturbed
 
 RESULTS_BEFORE = 1
@@ -90,11 +89,3 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "Dask, a worker killed": _dask,
     "Ray, a node lost": _ray,
 }
-
-PROOF = Proof(
-    "clusters",
-    "one worker, two, a Dask cluster and a Ray cluster that lose a part of themselves leave the same files",
-    8,
-    check,
-    ("experiments", "learning", "product", "machines", "domains", "files"),
-)

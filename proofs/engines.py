@@ -17,7 +17,6 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.runs import FINISHED, OK, UNDEFINED, Words
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.table import Symbols, Table, begin_table, step_table, tabulate
-from proofs.proof import Proof
 from proofs.random_machines import described, random_machine, random_words
 
 MACHINES = 100
@@ -114,6 +113,3 @@ def kernel_traces(table: Table, symbols: int, words: list[list[int]]) -> Iterato
 
 def _bits(rewards: Sequence[float]) -> bytes:
     return array("d", rewards).tobytes()
-
-
-PROOF = Proof("engines", "readable step = table = Numba, every configuration and reward bit for bit", 10_000_000, check)

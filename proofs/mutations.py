@@ -19,7 +19,6 @@ from pdrm.machines.text.files import parse
 from pdrm.machines.text.json_form import to_json
 from pdrm.machines.text.source import decode
 from pdrm.machines.text.writer import to_text
-from proofs.proof import Proof
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,12 +150,3 @@ def limits() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-PROOF = Proof(
-    "mutations",
-    "a damaged .pdrm, JSON or reward-machine file gives a machine or errors with line and column: no traceback, no hang",
-    1_000_000,
-    check,
-    about=("errors", "machines"),
-)

@@ -10,7 +10,6 @@ from pycrm.automaton import CountingRewardMachine  # type: ignore[import-untyped
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guard import Event, Exactly, Guard, Label
 from pdrm.machines.transition import Otherwise
-from proofs.proof import Proof
 
 WORDS = 50_000
 """Words in one check."""
@@ -103,11 +102,3 @@ def check(seed: int) -> int:
         assert (state in peer.F) == run.finished, word
         assert len(run.steps) == len(word) + 1 - run.unread, word
     return WORDS
-
-
-PROOF = Proof(
-    "peers-counting",
-    "Our LetterWorld automaton and PyCRM's pay the same, with the same state and counter, after every label",
-    1_000_000,
-    check,
-)

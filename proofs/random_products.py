@@ -10,6 +10,7 @@ import numpy as np
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
+from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Otherwise
 from pdrm.product.finite.arrays import Bound
@@ -60,7 +61,7 @@ def plainly_paid(
     return replace(machine, transitions=rules, otherwise=otherwise)
 
 
-def random_domain(random: Random, machine: PushdownRewardMachine) -> FiniteDomain:
+def random_domain(random: Random, machine: PushdownRewardMachine | CountingRewardAutomaton) -> FiniteDomain:
     """A domain with 1–4 states, 1–3 actions, 1–3 outcomes of each, 1–2 starts, and up to six of the machine's labels."""
     alphabet = list(machine.alphabet.labels())
     labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MOST_LABELS)))

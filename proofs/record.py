@@ -1,67 +1,92 @@
 """What a proof has shown so far: kept in one small file, replaced in one go after every check, so that stopping loses nothing.
 
-A record counts only for the source it was made with: a changed file of what the proof is about, or of proofs/, starts it
-afresh.
+A record counts for the source and the versions it was made with: with others a proof starts afresh.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
+import platform
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from pdrm.files.whole_file import write
+from proofs.checked import Checked
+from proofs.proof import Proof
+from proofs.source import ROOT
+
 FOLDER = ROOT / ".prove"
+ALWAYS = ("numpy", "numba")
 
 
 @dataclass(slots=True)
 class Record:
-    """The checks done: their seeds, cases and seconds of one core, and each wrong seed with its message."""
+    """The checks done: their seeds, cases and seconds of one process, and each wrong seed with its message."""
 
     source: str
+    versions: dict[str, str] = field(default_factory=dict)
     cases: int = 0
     seconds: float = 0.0
     done: list[int] = field(default_factory=list)
     wrong: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    sessions: list[str] = field(default_factory=list)
+    """When those that tried something began."""
 
-    def add(self, seed: int, cases: int, seconds: float, message: str, counts: Mapping[str, int] | None = None) -> None:
-        """Count one check; a message is a failure."""
-        self.done.append(seed)
-        self.cases += cases
-        self.seconds += seconds
-        if message:
-            self.wrong[str(seed)] = message
-        for name, count in (counts or {}).items():
+    def add(self, outcome: Checked, session: str) -> None:
+        """Count one check."""
+        if session not in self.sessions:
+            self.sessions.append(session)
+        self.done.append(outcome.seed)
+        self.cases += outcome.cases
+        self.seconds += outcome.seconds
+        if outcome.message:
+            self.wrong[str(outcome.seed)] = outcome.message
+        for name, count in outcome.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
 
 
-def source_hash(about: tuple[str, ...], root: Path = ROOT) -> str:
-    """A hash of every file that a result about these folders of the package depends on."""
-    digest = hashlib.sha256()
-    folders = [root / "proofs", *(root / "src" / "pdrm" / folder for folder in about)]
-    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
-    for path in sorted(path for path in files if "__pycache__" not in path.parts):
-        digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def versions(proof: Proof) -> dict[str, str]:
+    """Of Python, of what computes, and of the packages that a proof compares with and that are there."""
+    python = f"{platform.python_version()} ({platform.system()}, {platform.machine()})"
+    found = {package: _version(package) for package in (*ALWAYS, *proof.oracles)}
+    return {"Python": python, **{package: version for package, version in found.items() if version is not None}}
 
 
-def load(name: str, source: str, folder: Path = FOLDER) -> Record:
-    """The record of a proof for this source, or a fresh one."""
-    path = folder / f"{name}.json"
-    if path.exists():
-        record = Record(**json.loads(path.read_text(encoding="utf-8")))
-        if record.source == source:
-            return record
-    return Record(source)
+def missing(proof: Proof) -> list[str]:
+    """The packages that it compares with and that are not installed."""
+    return [package for package in proof.oracles if _version(package) is None]
 
 
-def save(name: str, record: Record, folder: Path = FOLDER) -> None:
-    """Replace the record of a proof, atomically."""
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def fresh_record(proof: Proof, source: str) -> Record:
+    """Of a proof that has tried nothing yet."""
+    return Record(source, versions(proof))
+
+
+def load(proof: Proof, source: str, folder: Path = FOLDER) -> Record:
+    """The record of a proof for this source and what is installed, or a fresh one."""
+    fresh = fresh_record(proof, source)
+    try:
+        record = Record(**json.loads(_file(proof, source, folder).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # none yet, or one of another form
+        return fresh
+    return record if (record.source, record.versions) == (source, fresh.versions) else fresh
+
+
+def save(proof: Proof, record: Record, folder: Path = FOLDER) -> None:
+    """Replace the record of a proof, whole or not at all."""
     folder.mkdir(exist_ok=True)
-    written = folder / f"{name}.json.new"
-    written.write_text(json.dumps(asdict(record)), encoding="utf-8")
-    written.replace(folder / f"{name}.json")
+    write(_file(proof, record.source, folder), json.dumps(asdict(record)).encode())
+
+
+def _file(proof: Proof, source: str, folder: Path) -> Path:
+    """One a source, so that going back to an earlier one finds what it had shown."""
+    return folder / f"{proof.name}-{source}.json"

@@ -19,10 +19,9 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from proofs.proof import Proof
 from proofs.small_study import STUDY_FILE, check_same, small_study, undisturbed
 
-KILLS = 12
+KILLS = 4
 """In one check."""
 LONGEST_WAIT = 9.0
 """Seconds before a kill at most: by then all runs are done on an idle machine."""
@@ -152,12 +151,3 @@ def _in_own_mounts(script: str) -> None:
     tried = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-
-
-PROOF = Proof(
-    "resume",
-    "runs killed, out of disk or locked out go on to the very bytes of an undisturbed run",
-    240,
-    check,
-    ("experiments", "learning", "product", "machines", "domains", "files"),
-)

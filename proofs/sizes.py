@@ -18,7 +18,6 @@ from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Otherwise
-from proofs.proof import Proof
 from proofs.random_domains import random_domain
 from proofs.random_machines import described, random_machine
 
@@ -122,14 +121,6 @@ def main(machines: int) -> None:
     print(f"{machines:,} random machines, {silent:,} with silent moves: e does not exist for {undefined:,}; ", end="")
     print(f"within {STEPS} steps {wrong:,} have more stack strings than Theorem 1 prints")
 
-
-PROOF = Proof(
-    "sizes",
-    "No machine has more stack strings, rows or counter configurations than Section 5's bounds (with the initial symbol counted)",
-    500_000,
-    check,
-    about=("machines", "domains", "product", "analysis"),
-)
 
 if __name__ == "__main__":
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)

@@ -7,7 +7,6 @@ yes is about the states within the depth, and a no about all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from fractions import Fraction
 from random import Random
 
@@ -20,11 +19,10 @@ from pdrm.errors import UnboundedStep
 from proofs.certificates import Certified
 from proofs.k_policies import Truth
 from proofs.plain_product import END, Case, Key
-from proofs.proof import Proof
 from proofs.random_products import random_case
-from proofs.values import ABOUT, keys
+from proofs.values import keys
 
-PRODUCTS = 100
+PRODUCTS = 40
 MOST_STATES = 11
 MOST_POLICIES = 2_048
 DULL = 0.1
@@ -189,18 +187,3 @@ class Asked:
         assert gap.found[0] <= best + tiny, f"{self.case}\nat k = {k}: {gap}, but the best is {best}"
         assert gap.optimal[0] - tiny <= most <= gap.optimal[1] + tiny, f"{self.case}\nat k = {k}: {gap}, not {most}"
         assert most - best <= gap.gap[1] + tiny, f"{self.case}\nat k = {k}: {gap}, but {most - best} are lost"
-
-
-def say(counts: Mapping[str, int]) -> str:
-    """How many answers were left undecided, and what became of certificates."""
-    parts = []
-    for kind in ("", " (to a depth)"):
-        asked, left = counts.get(f"answers{kind}", 0), counts.get(f"undecided{kind}", 0)
-        parts.append(f"{left:,} of {asked:,} answers{kind} undecided: {left / max(1, asked):.2%}")
-    rest = {name: count for name, count in counts.items() if not name.startswith(("answers", "undecided"))}
-    return ", ".join([*parts, *(f"{count:,} {name}" for name, count in sorted(rest.items()))])
-
-
-PROOF = Proof(
-    "sufficient-k", "every answer about k is what trying all k-policies gives", 10_000, check, about=ABOUT, say=say
-)

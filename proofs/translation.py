@@ -12,7 +12,6 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.simulation import pushdown_to_counting
 from pdrm.machines.stack_number import pushdown_configuration
 from pdrm.machines.translation import BOX, counting_to_pushdown
-from proofs.proof import Proof
 from proofs.random_counting import counting_automaton, pushdown_machine, word
 
 MACHINES = 100
@@ -91,17 +90,3 @@ def _undefined_too(machine: PushdownRewardMachine, labels: list[Label]) -> None:
     except UndefinedMove:
         return
     raise AssertionError(f"only one of the two machines has no rule: {labels}")
-
-
-PROOF = Proof(
-    "translation",
-    "A 1-counter automaton and its pushdown machine (Appendix B) pay the same in every step, with the counter's boxes on the stack",
-    1_000_000,
-    check_translation,
-)
-SIMULATION = Proof(
-    "simulation",
-    "A pushdown machine and the two counters that simulate it (Section 5) pay the same in every step, with the same stack",
-    100_000,
-    check_simulation,
-)

@@ -22,7 +22,6 @@ from pdrm.errors import UnboundedStep
 from pdrm.product.finite.arrays import Bound
 from pdrm.product.finite.product import FiniteProduct
 from proofs.plain_product import END, Case, Plain, fraction, most_paid, plain_product
-from proofs.proof import Proof
 from proofs.random_products import LARGE, REWARDS, random_case
 from proofs.storm import Bounds, exact_solution, sound_solution
 
@@ -32,7 +31,6 @@ FURTHER = 400
 """States of the product that an open one is compared with, about."""
 CLOSE = Fraction(1, 10**6)
 RULES = ("block", "fail", "open", "none")
-ABOUT = ("machines", "domains", "product", "analysis")
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
@@ -159,7 +157,3 @@ def _value(truth: Sequence[Fraction], x: int) -> Fraction:
 
 def _rule(case: Case) -> str:
     return "none" if case.bound.height is None else case.bound.rule
-
-
-PROOF = Proof("values", "values lie inside their intervals and within 1e-6 of Storm's", 10_000, check, about=ABOUT)
-EXACT = Proof("exact-values", "exact values equal Storm's in rational numbers", 10_000, check_exact, about=ABOUT)

@@ -122,4 +122,4 @@ def test_configurations_there_and_back():
 
 def test_random_machines_and_their_simulations_pay_the_same(monkeypatch):
     monkeypatch.setattr(translation, "MACHINES", 50)
-    assert translation.SIMULATION.check(0) > 450
+    assert translation.check_simulation(0) > 450

@@ -1,0 +1,115 @@
+"""The Numba learners are the readable ones: on the same random numbers Q-learning, CpRM and their kin over counters fill the
+same table, entry by entry, bit for bit, and play the same test episodes; on random machines, domains, views and settings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.errors import CannotTranslate, UndefinedMove
+from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.learnt import policy_of
+from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
+from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.reading import AnyMemory
+from pdrm.learning.tabular.seen_table import SeenTable
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+from pdrm.learning.tabular.training import Training
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.translation import counting_to_pushdown
+from pdrm.product.view import FullStack, TopK, View
+from proofs.random_counting import counting_automaton
+from proofs.random_machines import random_machine
+from proofs.random_products import random_domain
+
+RUNS = 500
+COUNTING = 4
+"""One run in so many is over counters."""
+VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
+
+
+def check(seed: int, runs: int = RUNS) -> Counter[str]:
+    """Train both learners on random tasks."""
+    random, counted = Random(seed), Counter[str]()
+    for number in range(runs):
+        counting = number % COUNTING == 0
+        machine = ending_automaton(random) if counting else random_machine(random)
+        view = FullStack() if counting else random.choice(VIEWS)
+        settings = random_settings(random, operations=random.choice((30, 300)) if counting else None)
+        ran = compared(machine, random_domain(random, machine), view, settings, random.getrandbits(31))
+        counted.update({"cases": 1, f"with counterfactuals: {settings.counterfactuals}": 1})
+        counted.update({"over counters": int(counting), "cut off by a label without a rule": int(not ran)})
+    return counted
+
+
+def ending_automaton(random: Random) -> CountingRewardAutomaton:
+    """One whose silent moves always end."""
+    while True:
+        automaton = counting_automaton(random)
+        try:
+            counting_to_pushdown(automaton)
+        except CannotTranslate:
+            continue
+        return automaton
+
+
+def random_settings(random: Random, operations: int | None) -> QLearning:
+    """Rates, the choice of counterfactuals, and budgets."""
+    return QLearning(
+        episodes=random.randint(1, 6),
+        learning_rate=random.choice((0.1, 0.3, 1.0)),
+        discount=random.choice((0.0, 0.9, 0.99)),
+        epsilon=random.choice((0.2, 1.0)),
+        epsilon_decay=random.choice((0.9, 1.0)),
+        step_limit=random.choice((None, 5)),
+        test_episodes=2,
+        counterfactuals=random.choice(list(Counterfactuals)),
+        updates_per_step=random.choice((None, None, 1, 3)),
+        updates_per_episode=random.choice((None, None, 20)),
+        operations_per_episode=operations,
+    )
+
+
+def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int) -> bool:
+    """Whether they ran to the end; raises where they differ."""
+    training, chances = Training(domain, machine, view, settings, seed), streams(seed, 2)
+    readable = ReadableQLearning(domain, machine, view, settings, Chance(chances[:1]))
+    said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
+    returns: list[float] = []
+    slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
+    assert ended(lambda: training.advance(settings.episodes)) == slow, f"{said}\nonly one met a label without a rule"
+    if not slow:
+        return False
+    policy = policy_of(training, {})
+    assert isinstance(policy, Policy)
+    learnt = rows_of(policy.table)
+    assert learnt == readable.q, f"{said}\n{learnt = }\nnot {readable.q}"
+    assert training.progress.real[at.LAST_RETURN] == returns[-1], said
+    assert training.chances[0] == chances[0], f"{said}\nnot as many random numbers were drawn"
+    played: list[float] = []
+    slow = ended(
+        lambda: played.extend(readable.test(domain, Chance(chances[1:])) for _ in range(settings.test_episodes))
+    )
+    tested: list[float] = []
+    assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said
+    assert not slow or tested == played, f"{said}\n{tested = }\nnot {played}"
+    return slow
+
+
+def ended(run: Callable[[], object]) -> bool:
+    """Whether it came to its end: a label for which the machine has no move is an error."""
+    try:
+        run()
+    except UndefinedMove:
+        return False
+    return True
+
+
+def rows_of(table: SeenTable) -> dict[Seen, list[float]]:
+    """A learnt table as the readable learners have it: counters are written as symbols."""
+    rows = zip(map(table.seen, range(len(table))), table.value.tolist(), strict=True)
+    return {(s, u, tuple(map(str, memory))): row for (s, u, memory), row in rows}

@@ -1,0 +1,91 @@
+"""A small dose of the proofs that `make prove` runs at length (those of machines, sizes and runs are beside their own tests)."""
+
+import pytest
+
+from proofs import (
+    hierarchical,
+    jax_machine,
+    learners,
+    mutations,
+    round_trip,
+    sufficient_k,
+    values,
+    water_twin,
+    wrapping,
+)
+from proofs.promises import PROOFS
+from proofs.proof import check_of
+
+AT_LEAST = {
+    "resume": 200,
+    "clusters": 8,
+    "values": 10_000,
+    "exact-values": 10_000,
+    "sufficient-k": 10_000,
+    "learners": 50_000,
+    "hierarchical": 50_000,
+}
+"""A case of these takes longer: a whole product, a run, or seconds."""
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.name)
+def test_every_proof_has_its_check_and_a_large_target(proof):
+    assert callable(check_of(proof.check))
+    assert proof.target >= AT_LEAST.get(proof.name, 100_000)
+
+
+def test_names_are_unique():
+    assert len({proof.name for proof in PROOFS}) == len(PROOFS)
+
+
+def test_damaged_files():
+    assert mutations.check(seed=0, cases=500) == 500
+
+
+def test_values():
+    counted = values.check(seed=0, products=20)
+    assert counted["cases"] >= 20
+    assert values.check_exact(seed=0, products=20)["cases"] == 20
+
+
+def test_sufficient_k():
+    counted = sufficient_k.check(seed=0, products=20)
+    assert counted["cases"] >= 20
+    asked_twice = 2 * 20 * 3 * len(sufficient_k.KS)  # of all states, and to a depth
+    assert counted["answers"] + counted["answers (to a depth)"] == asked_twice
+    assert counted["no"] > 0
+    assert counted["undecided"] == 0
+    assert counted["certificates accepted"] == counted["false ones rejected"] > 0
+
+
+def test_round_trip():
+    assert round_trip.check(seed=0, machines=40) == 40
+
+
+def test_wrapped_environments():
+    assert wrapping.check(seed=0, episodes=200) == 200
+
+
+def test_machines_in_jax():
+    counted = jax_machine.check(seed=0, machines=30, words=50)
+    assert counted["cases"] == 1_500
+    assert min(counted["words with an undefined move"], counted["words that overfill the stack"]) > 10
+
+
+@pytest.mark.parametrize("seed", range(len(water_twin.WORLDS)))
+def test_water_in_jax(seed):
+    counted = water_twin.check(seed, steps=600)
+    assert counted["cases"] > 590
+    assert counted["with an event"] > 0 or water_twin.WORLDS[seed].side > 10, "a large box is mostly empty"
+
+
+def test_learners():
+    counted = learners.check(seed=0, runs=60)
+    assert (counted["cases"], counted["over counters"]) == (60, 15)
+    assert counted["cut off by a label without a rule"] < 30
+
+
+def test_hierarchical_agents():
+    counted = hierarchical.check(seed=0, runs=60)
+    assert counted["cases"] == 60
+    assert counted["cut off by a label without a rule"] < 30

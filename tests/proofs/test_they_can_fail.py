@@ -1,0 +1,65 @@
+"""A proof that cannot fail shows nothing: each new one finds a fault that is put where it looks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical
+from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.product.jax_env.machine import JaxMachine
+from pdrm.product.quick_step import QuickStep
+from proofs import hierarchical, jax_machine, learners, round_trip, water_twin, wrapping
+
+
+def test_a_writer_that_forgets_a_rule(monkeypatch):
+    def forgets(machine):
+        return round_trip_to_text(replace(machine, transitions=machine.transitions[:-1]))
+
+    round_trip_to_text = round_trip.to_text
+    monkeypatch.setattr(round_trip, "to_text", forgets)
+    with pytest.raises(AssertionError, match="is read as"):
+        round_trip.check(seed=0, machines=20)
+
+
+def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
+    step = QuickStep.step
+
+    def generous(self, *given):
+        state, stack, reward = step(self, *given)
+        return state, stack, reward + 1e-3
+
+    monkeypatch.setattr(QuickStep, "step", generous)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=20)
+
+
+@pytest.mark.parametrize("part", ["_popped", "_pushed"])
+def test_a_stack_in_jax_that_is_not_moved(part, monkeypatch):
+    monkeypatch.setattr(JaxMachine, part, lambda _self, words, *_symbol: words)
+    jax_machine._program.cache_clear()
+    with pytest.raises(AssertionError, match="JAX: state"):
+        jax_machine.check(seed=0, machines=20, words=20)
+    jax_machine._program.cache_clear()
+
+
+def test_water_whose_twin_has_heavier_balls(monkeypatch):
+    advance = water_twin.advance
+
+    def slower(world, water, push, numbers, xp):
+        return advance(world, water, push if xp is np else 0.999 * push, numbers, xp)
+
+    monkeypatch.setattr(water_twin, "advance", slower)
+    water_twin._program.cache_clear()
+    with pytest.raises(AssertionError, match="step"):
+        water_twin.check(seed=0, steps=100)
+    water_twin._program.cache_clear()
+
+
+@pytest.mark.parametrize(("proof", "readable"), [(learners, ReadableQLearning), (hierarchical, ReadableHierarchical)])
+def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
+    name = "update" if readable is ReadableQLearning else "learn"
+    learn = getattr(readable, name)
+    monkeypatch.setattr(readable, name, lambda *given: (learn(*given), learn(*given)))
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        proof.check(seed=0, runs=20)
