@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from stable_baselines3 import DQN, SAC
+from sb3_contrib import RecurrentPPO
+from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from pdrm import Configuration, TopK, catalogue, wrap
@@ -108,12 +109,29 @@ def test_observed_stacks_are_those_a_step_and_the_view_can_tell_apart(filled):
     assert len(buffer.stacks) == len(seen)
 
 
-@pytest.mark.parametrize("agent", [DQN, SAC])
+def water(*, continuous):
+    def made():
+        world = WaterEnv("water-17", continuous=continuous, step_limit=50)
+        return wrap(world, "water", "info", TopK(1), flatten=True)
+
+    return DummyVecEnv([made, made])
+
+
+@pytest.mark.parametrize("agent", [PPO, RecurrentPPO])
+def test_agents_that_learn_from_what_they_do_need_only_the_wrapper(agent):
+    policy = "MlpLstmPolicy" if agent is RecurrentPPO else "MlpPolicy"
+    sizes = {"net_arch": [8], **({"lstm_hidden_size": 8} if agent is RecurrentPPO else {})}
+    model = agent(policy, water(continuous=False), n_steps=32, batch_size=16, policy_kwargs=sizes, seed=0, device="cpu")
+    before = [part.clone() for part in model.policy.parameters()]
+    model.learn(128)
+    assert model.num_timesteps == 128
+    assert any(bool((one != other).any()) for one, other in zip(before, model.policy.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("agent", [DQN, SAC, TD3, DDPG])
 def test_agents_take_it(agent):
     machine = catalogue("water")
-    envs = DummyVecEnv(
-        [lambda: wrap(WaterEnv("water-17", continuous=agent is SAC, step_limit=50), machine, "info", flatten=True)] * 2
-    )
+    envs = water(continuous=agent is not DQN)
     model = agent(
         "MlpPolicy",
         envs,
