@@ -1,8 +1,11 @@
 """`pdrm train` with deep agents, `pdrm evaluate` and `pdrm film` of what they leave, and wrong turns on the way."""
 
+import csv
 import json
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util.tensor_util import make_ndarray
 
 SMALL = [word for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16") for word in ("--set", one)]
 MAP = "place k key\nstep_limit 20\n#####\n#@.k#\n#####\n"
@@ -11,12 +14,37 @@ KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu
 
 def test_train_evaluate_and_again(pdrm, tmp_path):
     runs = tmp_path / "runs"
-    command = ("train", "echo", "--agent", "ppo", "--steps", 512, "--seeds", 2, *SMALL, "-o", runs)
+    command = (
+        "train",
+        "echo",
+        "--agent",
+        "ppo",
+        "--steps",
+        512,
+        "--seeds",
+        2,
+        *SMALL,
+        "--log",
+        "tensorboard",
+        "-o",
+        runs,
+    )
     outcome = pdrm(*command)
     assert outcome.code == 0
     assert "512 of 512 steps" in outcome.err
     (folder,) = runs.iterdir()
-    assert {path.name for path in folder.iterdir()} >= {"spec.json", "curve.csv", "policy-seed0.npz", "policy-seed1.npz"}
+    assert {path.name for path in folder.iterdir()} >= {
+        "spec.json",
+        "curve.csv",
+        "policy-seed0.npz",
+        "policy-seed1.npz",
+    }
+    log = EventAccumulator(str(folder))
+    log.Reload()
+    returns = [float(make_ndarray(event.tensor_proto)) for event in log.Tensors("test/return_seed1")]
+    rows = [row for row in csv.DictReader((folder / "curve.csv").read_text().splitlines()) if row["seed"] == "1"]
+    first = [float(row["return"]) for row in rows if row["timesteps"] == rows[0]["timesteps"]]
+    assert returns[0] == pytest.approx(sum(first) / len(first), abs=1e-6)
     again = pdrm(*command, "--json")
     assert json.loads(again.out)["folder"] == str(folder)
     assert "steps" not in again.err
@@ -54,7 +82,7 @@ def test_water_is_filmed(pdrm, tmp_path):
     ("words", "said"),
     [
         (("echo", "--agent", "ppo", "--episodes", 5), "--episodes says nothing to agent `ppo`"),
-        (("echo", "--agent", "ppo", "--log", "tensorboard"), "--log says nothing to agent `ppo`"),
+        (("echo", "--agent", "ppo", "--log", "tensorbord"), "did you mean `tensorboard`?"),
         (("letter", "--steps", 5), "--steps says nothing to agent `q`"),
         (("letter", "--set", "n_envs=5"), "--set says nothing to agent `q`"),
         (("water-17", "--agent", "q"), "learns a table"),

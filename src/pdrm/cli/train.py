@@ -96,8 +96,8 @@ def train(
     chosen = {name: value for name, value in given.items() if value is not None}
     agent = agent or ("ppo" if domain.startswith(WATER) else "q")
     if agent in DEEP_AGENTS:
-        _none_of(agent, [*chosen, *(["log"] if log else [])])
-        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or []), output, as_json=as_json)
+        _none_of(agent, list(chosen))
+        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or [], log), output, as_json=as_json)
         return
     _none_of(agent, [name for name, value in (("steps", steps), ("set", set_)) if value])
     seen = k if k is not None else "full" if agent.startswith("cra-") else "1"

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from pdrm.errors import BadSetting, did_you_mean
 
 if TYPE_CHECKING:
     from pdrm.learning.deep.evaluation import Episodes
-    from pdrm.learning.deep.run import DeepSpec
+    from pdrm.learning.deep.run import DeepSpec, Watch
 
 DEEP_AGENTS = ("ppo", "rppo", "dqn", "sac")
 WATER = "water-"
@@ -37,6 +38,7 @@ class Asked(NamedTuple):
     steps: int | None
     chosen: list[str]
     """`name=value`: settings by Stable-Baselines3's names."""
+    log: str | None = None
 
 
 def prepare_jax() -> None:
@@ -53,8 +55,10 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
 
     spec = _spec(asked)
     folder = output / f"{Path(asked.domain).stem}-{asked.agent}-{spec.k}-seeds{asked.seeds}-{spec.id}"
+    shown = None if as_json else _watch(int(spec.settings.total_timesteps))
     try:
-        execute(spec, folder, None if as_json else _watch(int(spec.settings.total_timesteps)))
+        with _logging(asked.log, spec, folder, shown) as watch:
+            execute(spec, folder, watch)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {folder}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
@@ -65,7 +69,33 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     next_command(f"pdrm film {folder}" if asked.domain.startswith(WATER) else f"pdrm evaluate {folder}")
 
 
-def _watch(total: int) -> Callable[[int, Episodes], None]:
+@contextmanager
+def _logging(tool: str | None, spec: DeepSpec, folder: Path, shown: Watch | None) -> Iterator[Watch | None]:
+    """A watch that also logs every test with the tool of that name; a run that is done has none left to log."""
+    from pdrm.experiments.sinks import known_sink, sink_for
+    from pdrm.learning.deep.run import is_done
+
+    if tool is None or is_done(folder):
+        yield shown
+        return
+    with sink_for(known_sink(tool), folder, folder.name, asdict(spec)) as sink:
+
+        def both(timesteps: int, tested: Episodes) -> None:
+            sink.log(_scalars(spec, tested), timesteps)
+            if shown is not None:
+                shown(timesteps, tested)
+
+        yield both
+
+
+def _scalars(spec: DeepSpec, tested: Episodes) -> dict[str, float]:
+    """What is logged after a test."""
+    own = {f"test/return_seed{seed}": float(tested.returns[run].mean()) for run, seed in enumerate(spec.seeds)}
+    every = {"return": tested.returns, "steps": tested.steps, "ended": tested.terminated}
+    return {**{f"test/{name}": float(values.mean()) for name, values in every.items()}, **own}
+
+
+def _watch(total: int) -> Watch:
     """A line a test."""
     from pdrm.cli.study_display import duration
 
