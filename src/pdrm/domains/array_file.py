@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.domains.picture import Picture, Scene
 from pdrm.domains.validation import KINDS
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
+from pdrm.files.arrays import Arrays, arrays_in
 
-Arrays = dict[str, npt.NDArray[Any]]
 VERSION = 1
 WORDS = "words"
 OPTIONAL = ("probability", "reward", "terminal")
@@ -46,14 +44,12 @@ def domain_bytes(domain: FiniteDomain) -> bytes:
 def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
     """The domain in a file's bytes; `name` is used where it gives none."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            arrays: Arrays = {field: np.array(found[field]) for field in found.files}
-        return _domain(arrays, "", name)
+        return _domain(arrays_in(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
         raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
     except KeyError as error:
         raise _bad(file, f"it has no {error}") from error
-    except (OSError, ValueError, TypeError, AttributeError, IndexError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise _bad(file, str(error)) from error
 
 

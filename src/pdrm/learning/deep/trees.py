@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadPolicyFile
+from pdrm.files.arrays import arrays_in
 
 Tree = TypeVar("Tree")
 
@@ -27,9 +27,8 @@ def tree_bytes(tree: Any) -> bytes:
 def tree_from(path: Path, like: Tree) -> Tree:
     """The tree in a file; `like` says its shape, and a file that does not fit is refused."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: np.array(file[name]) for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        arrays = arrays_in(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise BadPolicyFile(f"{path} cannot be read: {error}", fix="train again, or restore a copy") from error
 
     def leaf(place: Any, old: Any) -> jax.Array:

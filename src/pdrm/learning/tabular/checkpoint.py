@@ -4,7 +4,6 @@ stopped. Only what cannot be found again is kept: stacks and rows by their numbe
 from __future__ import annotations
 
 import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadRunFolder
+from pdrm.files.arrays import arrays_in
 from pdrm.files.whole_file import write
 from pdrm.learning.tabular.agents import AnyTraining
 from pdrm.learning.tabular.tables import Index, Observed, Values
@@ -46,8 +46,7 @@ def save_checkpoint(path: Path, training: AnyTraining, tests: list[Test]) -> Non
 def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
     """Put a run where its checkpoint left it; returns the tests made by then."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: np.array(file[name]) for name in file.files}
+        arrays = arrays_in(path.read_bytes())
         parts: dict[str, Any] = {"explored": _explored_again(arrays, training.explored)}
         parts |= {name: _values_again(arrays, name) for name in TABLES if hasattr(training, name)}
         if hasattr(training, "observed"):
@@ -56,7 +55,7 @@ def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
         tests = [Test(int(episode), returns, steps, ends) for episode, returns, steps, ends in columns]
         training.progress.whole[:], training.progress.real[:] = arrays["whole"], arrays["real"]
         training.chances[:] = arrays["chances"]
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, IndexError) as error:
         raise BadRunFolder(
             f"{path} is no checkpoint, or is damaged: {error}", fix=f"remove {path} to start that run afresh"
         ) from error

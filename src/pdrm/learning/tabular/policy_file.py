@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadPolicyFile
+from pdrm.files.arrays import arrays_in
 from pdrm.files.whole_file import write
 from pdrm.machines.text.source import decode, read_bytes
 
 VERSION = 1
 Arrays = dict[str, npt.NDArray[Any]]
-FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zipfile.BadZipFile)
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 """What goes wrong inside a file that is damaged or is something else."""
 
 
@@ -53,8 +53,7 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
     try:
         description = json.loads(decode(read_bytes(beside), str(beside)))
         data = file.read_bytes()
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            arrays = {name: np.array(found[name]) for name in found.files}
+        arrays = arrays_in(data)
         same = hashlib.sha256(data).hexdigest() == description["sha256"]
     except FAULTS as error:
         raise no_policy(file, str(error)) from error
@@ -67,5 +66,5 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
 
 def no_policy(file: Path, why: str) -> BadPolicyFile:
     """The error that a file holds no policy."""
-    fix = f"remove {file.parent} and train again, or restore a copy"
+    fix = "restore a copy of it, or remove the run's folder and train again"
     return BadPolicyFile(f"{file} is no policy, or is damaged: {why}", fix=fix)

@@ -1,0 +1,50 @@
+"""Arrays in files: what was saved comes back; anything else is refused in plain words, and nothing in it is run."""
+
+import io
+
+import numpy as np
+import pytest
+
+from pdrm.files.arrays import arrays_in
+
+
+def saved(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def test_what_was_saved_comes_back():
+    found = arrays_in(saved(one=np.arange(3), two=np.array("word")))
+    assert found["one"].tolist() == [0, 1, 2]
+    assert str(found["two"]) == "word"
+
+
+def single():
+    buffer = io.BytesIO()
+    np.save(buffer, np.arange(3))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no .npz file"),
+        (b"PK nothing", "no .npz file"),
+        (b"\x80\x04K\x01.", "no .npz file"),
+        (saved(one=np.arange(3))[:-30], "no .npz file"),
+        (single(), "a single array"),
+        (saved(thing=np.array([{}], object)), "`thing` holds Python objects"),
+    ],
+)
+def test_anything_else_is_refused(data, why):
+    with pytest.raises(ValueError, match=why) as caught:
+        arrays_in(data)
+    assert "pickle" not in str(caught.value)
+
+
+def test_a_damaged_array_is_named():
+    data = bytearray(saved(one=np.arange(1000)))
+    data[300] ^= 0xFF
+    with pytest.raises(ValueError, match="`one` is damaged"):
+        arrays_in(bytes(data))
