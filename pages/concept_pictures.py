@@ -1,0 +1,66 @@
+"""docs/images/: the pictures of the Concepts pages, each of what the library says now.
+
+As with the benches' pictures, each ends in a comment with a digest of what it shows, by which a test knows one that is out
+of date.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from typing import NamedTuple
+
+import pdrm
+from pages.bench_pictures import Picture
+from pages.concepts import shown
+from pages.concepts.counterfactual import counterfactual_plot
+from pages.concepts.labels import labels_plot
+from pages.concepts.product import product_plot
+from pages.concepts.run import run_plot
+from pages.concepts.seeds import seeds_plot
+from pages.concepts.trade import trade_plot
+from pages.concepts.views import views_plot
+from pdrm.drawing import to_dot
+from pdrm.drawing.episode import episode_plot
+from pdrm.drawing.layout import rendered
+from pdrm.drawing.sizes import sizes_plot
+from pdrm.drawing.trace import trace_dot
+from pdrm.drawing.witness import witness_plot
+from pdrm.report.plots import panel_plot
+
+
+class GraphPicture(NamedTuple):
+    """A machine or a run as `pdrm draw` draws it, in Graphviz's language."""
+
+    dot: str
+
+    @property
+    def digest(self) -> str:
+        """Of the graph."""
+        return sha256(self.dot.encode()).hexdigest()[:16]
+
+    def svg(self) -> bytes:
+        """The picture with its digest."""
+        return rendered(self.dot, "svg") + f"<!-- shows {self.digest} -->\n".encode()
+
+
+@cache
+def pictures() -> dict[str, Picture | GraphPicture]:
+    """File name in docs/images/ -> the picture."""
+    curves = shown.trained()
+    return {
+        "letter.svg": GraphPicture(to_dot(pdrm.catalogue("letter"))),
+        "trace.svg": GraphPicture(trace_dot(shown.MACHINE.run(pdrm.parse_word("d d+t u u+x")))),
+        "concept-machine.svg": GraphPicture(to_dot(shown.MACHINE)),
+        "concept-run.svg": Picture(run_plot, (shown.moments(),)),
+        "concept-labels.svg": Picture(labels_plot, shown.labels(steps=4)),
+        "concept-product.svg": Picture(product_plot, shown.moment(steps=6)),
+        "concept-episode.svg": Picture(episode_plot, shown.episode("maze-10x10")),
+        "concept-views.svg": Picture(views_plot, shown.views()),
+        "concept-trade.svg": Picture(trade_plot, shown.trade("deliver-4-8")),
+        "witness-maze-5x5.svg": Picture(witness_plot, shown.witness(k=2)),
+        "sizes-maze-10x10.svg": Picture(sizes_plot, (shown.sizes("maze-10x10"),)),
+        "concept-counterfactual.svg": Picture(counterfactual_plot, shown.counterfactuals(steps=6)),
+        "concept-curves.svg": Picture(lambda *_: panel_plot(curves), tuple(map(shown.tested, curves))),
+        "concept-seeds.svg": Picture(seeds_plot, shown.tested(curves[0])),
+    }
