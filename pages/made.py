@@ -1,9 +1,10 @@
-"""The pages that are made, and how: from the commands themselves, the errors' docstrings, the library's docstrings."""
+"""The pages that are made, and how: from the commands, the errors' and the library's docstrings, the benches' records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from pages.benchmarks import benchmarks_page
 from pages.commands import commands_page
 from pages.errors import errors_page
 from pages.library import library_page
@@ -12,5 +13,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "errors.md": errors_page,
     "api.md": library_page,
+    "benchmarks.md": benchmarks_page,
 }
 """File name in docs/ -> what makes its text."""

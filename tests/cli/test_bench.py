@@ -5,6 +5,10 @@ import sys
 
 import pytest
 
+from pdrm.errors import MissingPackage
+from pdrm.experiments.bench_deep import Sizes
+from pdrm.experiments.bench_record import read_record
+
 SIZES = ("small", "middle", "large")
 PROMISED = {
     "q_steps_per_s",
@@ -59,6 +63,7 @@ def test_the_table(pdrm, monkeypatch):
         ("tabular", "--seconds", "0"),
         ("tabular", "--seconds", "nan"),
         ("analysis", "--seconds", "0"),
+        ("deep", "--seconds", "0"),
         ("tabular", "-o", "growth.svg"),
     ],
 )
@@ -119,7 +124,93 @@ def test_without_storm_it_says_how_to_get_it(pdrm, monkeypatch):
     assert "fix: pip install stormpy" in outcome.err
 
 
-def test_without_a_name_all_are_measured(pdrm, monkeypatch):
-    monkeypatch.setattr("pdrm.experiments.bench_tabular.bench_tabular", lambda _seconds, _told: {"one": 1.0})
-    monkeypatch.setattr("pdrm.experiments.bench_analysis.bench_analysis", lambda _seconds, _told: {"two": 2.0})
-    assert json.loads(pdrm("bench", "--json").out) == {"one": 1.0, "two": 2.0}
+@pytest.fixture
+def quick(monkeypatch):
+    """Benches that find one figure each at once."""
+    for name in ("tabular", "analysis", "deep"):
+        found = {f"of_{name}": 0.123456789}
+        monkeypatch.setattr(f"pdrm.experiments.bench_{name}.bench_{name}", lambda _seconds, _told, found=found: found)
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_name_all_are_measured(pdrm):
+    outcome = pdrm("bench", "--json")
+    assert json.loads(outcome.out) == {"of_tabular": 0.123457, "of_analysis": 0.123457, "of_deep": 0.123457}
+    assert "left out" not in outcome.err
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_name_what_cannot_run_is_left_out(pdrm, monkeypatch):
+    def missing(_seconds, _told):
+        raise MissingPackage("Storm is not installed", fix="pip install stormpy")
+
+    monkeypatch.setattr("pdrm.experiments.bench_analysis.bench_analysis", missing)
+    outcome = pdrm("bench", "--json")
+    assert outcome.code == 0
+    assert set(json.loads(outcome.out)) == {"of_tabular", "of_deep"}
+    assert "left out: analysis (Storm is not installed; fix: pip install stormpy)" in outcome.err
+    for name in ("tabular", "deep"):
+        monkeypatch.setattr(f"pdrm.experiments.bench_{name}.bench_{name}", missing)
+    assert pdrm("bench").code == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_records(pdrm, tmp_path):
+    folder = tmp_path / "new" / "records"
+    assert pdrm("bench", "--seconds", "3", "--record", folder, "--json").code == 0
+    assert {file.name for file in folder.iterdir()} == {"tabular.json", "analysis.json", "deep-cpu.json"}
+    record = read_record(folder / "analysis.json")
+    assert record.figures == {"of_analysis": 0.123457}
+    assert record.command == "pdrm bench analysis --seconds 3"
+    assert {"cpu", "cores", "system"} <= set(record.machine)
+    assert {"python", "pdrm", "numpy", "numba", "stormpy"} == set(record.versions)
+
+
+def test_a_folder_for_records_is_asked_for_first(pdrm, tmp_path):
+    (tmp_path / "file").touch()
+    outcome = pdrm("bench", "--record", tmp_path / "file")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error[E0502]")
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Few environments and steps."""
+    monkeypatch.setattr("pdrm.experiments.bench_deep.ON_CPU", Sizes(random=(2,), ppo=(2,)))
+    monkeypatch.setattr("pdrm.experiments.bench_deep.N_STEPS", 4)
+    monkeypatch.setattr("pdrm.experiments.bench_deep.BATCHES", 2)
+    monkeypatch.setattr("pdrm.experiments.bench_deep.EPOCHS", (1, 2))
+    beside = {"": {"n_envs": 1, "n_steps": 8, "batch_size": 4, "n_epochs": 1}}
+    monkeypatch.setattr("pdrm.experiments.bench_sb3.BESIDE", beside)
+
+
+@pytest.mark.usefixtures("few")
+def test_deep_beside_stable_baselines3(pdrm, tmp_path):
+    outcome = pdrm("bench", "deep", "--seconds", "0.01", "--record", tmp_path)
+    assert outcome.code == 0
+    figures = read_record(tmp_path / "deep-cpu.json").figures
+    assert figures["sb3_ppo_ratio"] > 0
+    assert figures["sb3_ppo_ratio"] == pytest.approx(
+        figures["ppo_steps_per_s"] / figures["sb3_ppo_steps_per_s"], rel=1e-4
+    )
+    assert figures["random_steps_per_s"] == figures["random_steps_per_s_2_envs"] > 0
+    assert figures["many_ppo_steps_per_s"] == figures["many_ppo_steps_per_s_2_envs_2_epochs"] > 0
+    assert "its defaults, 1 environment" in outcome.out
+    assert "collecting, ns a step" in outcome.out
+
+
+def test_deep_without_stable_baselines3_says_how_to_get_it(pdrm, monkeypatch):
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    for module in ("pdrm.experiments.bench_sb3", "pdrm.learning.deep.sb3_water"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    outcome = pdrm("bench", "deep")
+    assert outcome.code == 2
+    assert "fix: pip install 'pdrm[sb3]'" in outcome.err
+
+
+def test_deep_without_jax_says_how_to_get_it(pdrm, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "pdrm.product.jax_env", raising=False)
+    outcome = pdrm("bench", "deep")
+    assert outcome.code == 2
+    assert "fix: pip install 'pdrm[jax]'" in outcome.err

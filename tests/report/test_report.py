@@ -61,7 +61,16 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
         assert f"<code>{claim.id}</code>" in page
     row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
     assert "holds" in row
-    assert "no run of WaterWorld is recorded" in page
+    assert "does not hold" in re.search(r"<tr><td>(.{0,80})</td><td><code>water-17</code>", page).group(1)
+    assert "no run is recorded" in page
+
+
+def test_what_was_not_run_here_says_so(page):
+    """WaterWorld's figures come from records, and are marked."""
+    part = page[page.index('id="study-water"') :]
+    assert "Not run here: recorded on" in part
+    assert part.count('<span class="badge none">recorded</span>') == 4
+    assert "python -m pdrm.experiments.water_runs printed" in part
 
 
 def test_figures_have_their_numbers(page):

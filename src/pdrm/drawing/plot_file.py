@@ -32,7 +32,10 @@ def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 def plot_bytes(figure: Figure, kind: str) -> bytes:
     """A figure as `svg`, `png` or `pdf`."""
+    from matplotlib import rc_context
+
     buffer = io.BytesIO()
     about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    figure.savefig(buffer, format=kind, dpi=150, metadata=about)
+    with rc_context({"svg.hashsalt": "pdrm"}):  # else the names of its parts are drawn anew each time
+        figure.savefig(buffer, format=kind, dpi=150, metadata=about)
     return buffer.getvalue()

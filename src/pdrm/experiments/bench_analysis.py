@@ -8,7 +8,7 @@ fastest there at the middle one, and the faster of these at the largest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from time import process_time as clock
 from typing import NamedTuple
@@ -20,15 +20,12 @@ from pdrm.analysis.value_iteration import Values, values
 from pdrm.drawing.growth import Grown
 from pdrm.errors import BadSetting
 from pdrm.experiments.bench_products import bounded
-from pdrm.experiments.storm_product import SOUND, StormProduct, storm_product
+from pdrm.experiments.bench_record import Figures, Told
+from pdrm.experiments.storm_product import SOUND, StormProduct, loaded, storm_product
 from pdrm.product.finite.product import FiniteProduct
 
-Figures = dict[str, float]
-"""Named numbers, as `pdrm bench analysis --json` prints them."""
 Heights = Mapping[str, Sequence[int]]
 """Task -> highest stacks."""
-Told = Callable[[str], None]
-"""Called with what is measured next."""
 
 SIZES: Heights = {"letter": (300, 3_000, 35_000), "brackets": (7, 11, 15)}
 """Three of them, for about ten thousand, two hundred thousand and over two million states."""
@@ -54,20 +51,22 @@ def bench_analysis(seconds: float, told: Told, sizes: Heights | None = None, gro
     if not 0 < seconds <= LONGEST:
         raise BadSetting(f"{seconds:g} seconds are no time to measure in", fix="use --seconds 20")
     sizes, growth = sizes or SIZES, growth or GROWTH
-    told("the kernels are compiled")
+    loaded()  # says what to install where Storm is missing, before anything is measured
+    told("the kernels are compiled", 0.0)
     for task in sizes:
         values(bounded(task, 2), DISCOUNT, PRECISION)
     figures: Figures = {}
-    for task, heights in sizes.items():
+    for number, (task, heights) in enumerate(sizes.items()):
         methods: Sequence[str] = SOUND
         for name, height in zip(NAMES, heights, strict=True):
-            told(f"{task} with stacks up to {height:,}, beside Storm")
+            done = 0.9 * (number + NAMES.index(name) / len(NAMES)) / len(sizes)
+            told(f"{task} with stacks up to {height:,}, beside Storm", done)
             found = beside_storm(task, height, methods, seconds / (3 * len(sizes)))
             methods = found.methods[: 2 if name == "small" else 1]
             figures |= {f"{figure}_{task}_{name}": value for figure, value in found.figures.items()}
     for worst in ("storm_time_ratio", "storm_difference"):
         figures[worst] = max(value for name, value in figures.items() if name.startswith(worst))
-    told("growth with the stack's bound")
+    told("growth with the stack's bound", 0.9)
     return figures | measured_growth(growth)
 
 
@@ -90,6 +89,7 @@ def beside_storm(task: str, height: int, methods: Sequence[str], seconds: float)
     medians = {method: median(times) for method, times in theirs.items()}
     fastest = sorted(methods, key=lambda method: medians[method])
     figures = {
+        "bound": float(height),
         "states": float(len(product)),
         "components": float(found.components),
         "sweeps": float(found.sweeps),

@@ -1,22 +1,28 @@
-"""What the deep agents cost: our PPO beside Stable-Baselines3's on a CPU, and the product and PPO with many environments.
+"""What the deep agents cost: environment and machine alone, PPO with many environments, and PPO beside the peer's.
 
-Ours and the peer's take turns in one process at identical settings; a ratio is the median over rounds. Beside the peer,
-seconds are those of the processor, all threads together, so that what other programs take is not counted against either;
-elsewhere they are the wall clock's.
+On a processor seconds are its own, and our PPO takes turns with Stable-Baselines3's; on a GPU they are the wall clock's, with
+as many environments as fill it and no peer. `python -m pdrm.experiments.bench_deep FOLDER` writes the record where neither
+the command nor a peer is installed: it needs NumPy, JAX, optax, Gymnasium and Lark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import median
+import os
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, PdrmError
+from pdrm.experiments.bench_record import Figures, Told, folder_for, recorded, write_record
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.device import on_accelerator
+from pdrm.learning.deep.device import device_name, on_accelerator
 from pdrm.learning.deep.random_walk import random_walk
-from pdrm.learning.deep.settings import PPO
 from pdrm.learning.deep.training import DeepTraining
 from pdrm.machines.catalogue import catalogue
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -24,86 +30,140 @@ from pdrm.product.jax_env.domain import water_domain
 from pdrm.product.jax_env.product import JaxProduct, jax_product
 from pdrm.product.view import TopK
 
-Figures = dict[str, float]
-Told = Callable[[str], None]
+Clock = Callable[[], float]
+
+
+class Sizes(NamedTuple):
+    """Numbers of environments to measure with."""
+
+    random: Sequence[int]
+    """Without a learner."""
+    ppo: Sequence[int]
+
+
+ON_CPU = Sizes(random=(64, 1_024, 16_384), ppo=(64, 1_024))
+ON_GPU = Sizes(random=(2**12, 2**15, 2**18, 2**20, 2**22), ppo=(2**11, 2**14, 2**16))
+RANDOM_STEPS = 100
+N_STEPS, BATCHES, EPOCHS = 32, 16, (1, 2, 4)
+"""PPO's steps of each environment between updates, batches an epoch, and the numbers of epochs that are tried."""
+HEADLINE = 2
+"""The number of epochs that `many_ppo_steps_per_s` is of."""
 ROUNDS = 5
-BESIDE = {"": {"n_envs": 1}, "_64_envs": {"n_envs": 64, "n_steps": 128, "batch_size": 2_048, "n_epochs": 4}}
-"""Settings of both sides of the comparisons: SB3's own defaults; and many environments, large batches and few epochs."""
 LONGEST = 3_600
 
 
 def bench_deep(seconds: float, told: Told) -> Figures:
-    """All figures; `seconds` is what the comparison takes, about (half of it for each side)."""
+    """All figures; `seconds` is what the comparison with the peer takes, about."""
     if not 0 < seconds <= LONGEST:
-        raise BadSetting(f"{seconds:g} seconds are no time to measure in", fix="use --seconds 60")
-    told("random steps of environment and machine")
-    figures = random_steps()
-    told("PPO with many environments")
-    figures |= many_environments()
-    if on_accelerator():
-        return figures
-    for name, given in BESIDE.items():
-        told(f"PPO beside Stable-Baselines3's, {given['n_envs']} environments")
-        figures |= {f"{figure}{name}": value for figure, value in beside_sb3(given, seconds / len(BESIDE)).items()}
-    return figures
+        raise BadSetting(f"{seconds:g} seconds are no time to measure in", fix="use --seconds 20")
+    # One thread each: networks this small are fastest so, and XLA's pool can stall on machines with few cores.
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    gpu = on_accelerator()
+    peer = None if gpu else _peer()
+    sizes, share = (ON_GPU, 0.5) if gpu else (ON_CPU, 0.25)
+    told("random steps of environment and machine", 0.0)
+    figures = random_steps(sizes.random)
+    for number, n_envs in enumerate(sizes.ppo):
+        told(f"PPO with {n_envs:,} environments", share * (1 + number / len(sizes.ppo)))
+        figures |= many_environments(n_envs)
+    figures["ppo_weights"] = weights()
+    figures["many_ppo_steps_per_s"] = max(figures[_speed(n_envs, HEADLINE)] for n_envs in sizes.ppo)
+    return figures if peer is None else figures | peer(seconds, lambda what, done: told(what, 0.5 + 0.5 * done))
 
 
-def random_steps() -> Figures:
-    """Random-policy steps of the product a second, with as many environments as fill the device."""
-    n_envs, steps = (2**21, 100) if on_accelerator() else (4_096, 100)
-    burst = random_walk(_product(), n_envs, steps)
-    burst()
-    return {"random_steps_per_s": max(n_envs * steps / _seconds(burst) for _ in range(ROUNDS))}
+def _peer() -> Callable[[float, Told], Figures]:
+    """The comparison, loaded before anything is measured: it says what to install where the peer is missing."""
+    from pdrm.experiments.bench_sb3 import beside_sb3  # noqa: PLC0415 - an extra that only a processor's bench needs
+
+    return beside_sb3
 
 
-def many_environments() -> Figures:
-    """PPO's training steps a second, with many environments and 2 and 4 epochs."""
-    n_envs, batch = (2**16, 2**17) if on_accelerator() else (1_024, 8_192)
+def random_steps(numbers: Sequence[int]) -> Figures:
+    """Random-policy steps of the product a second, by the number of environments, and the most of them."""
     figures: Figures = {}
-    for epochs in (2, 4):
-        training = _training({"n_envs": n_envs, "n_steps": 32, "batch_size": batch, "n_epochs": epochs})
-        burst = _burst(training, 5)
+    for n_envs in numbers:
+        burst = random_walk(water_product(), n_envs, RANDOM_STEPS)
         burst()
-        speed = max(5 * training.steps_per_iteration / _seconds(burst) for _ in range(3))
-        figures[f"many_ppo_steps_per_s_{epochs}_epochs"] = speed
-    return figures
+        taken = min(seconds_of(burst) for _ in range(ROUNDS))
+        figures[f"random_steps_per_s_{n_envs}_envs"] = n_envs * RANDOM_STEPS / taken
+    return figures | {"random_steps_per_s": max(figures.values())}
 
 
-def beside_sb3(given: dict[str, int], seconds: float) -> Figures:
-    """Training steps a second of both PPOs at the same settings, in turns."""
-    from pdrm.learning.deep.sb3_water import sb3_ppo  # noqa: PLC0415 - an extra that only this needs
+def many_environments(n_envs: int) -> Figures:
+    """PPO's training steps a second by the epochs, and from these where the time goes: nanoseconds a step.
 
-    training = _training(given)
-    peer = sb3_ppo(WaterWorld(), PPO(**given))  # type: ignore[arg-type]
-    steps = training.steps_per_iteration
-    burst = _burst(training, 1)
-    burst()
-    peer(steps)
-    turns = max(1, round(seconds / 2 / ROUNDS / max(1e-3, _seconds(burst))))
-    ours, theirs = list[float](), list[float]()
-    for _ in range(ROUNDS):
-        theirs.append(steps / _seconds(lambda: peer(steps), process_time))
-        ours.append(median(steps / _seconds(burst, process_time) for _ in range(turns)))
-    ratio = median(one / other for one, other in zip(ours, theirs, strict=True))
-    return {"ppo_steps_per_s": median(ours), "sb3_ppo_steps_per_s": median(theirs), "sb3_ppo_ratio": ratio}
+    What an epoch costs is the slope of the line through the times, what collecting costs is where that line begins.
+    """
+    figures: Figures = {}
+    taken = []
+    for epochs in EPOCHS:
+        batch = n_envs * N_STEPS // BATCHES
+        settings = {"n_envs": n_envs, "n_steps": N_STEPS, "batch_size": batch, "n_epochs": epochs}
+        training = water_training(settings)
+        burst = burst_of(training, ROUNDS)
+        burst()
+        taken.append(min(seconds_of(burst) for _ in range(ROUNDS)) / ROUNDS / training.steps_per_iteration)
+        figures[_speed(n_envs, epochs)] = 1 / taken[-1]
+    slope, begin = np.polyfit(EPOCHS, taken, 1)
+    return figures | {
+        f"many_ppo_collect_ns_{n_envs}_envs": float(begin) * 1e9,
+        f"many_ppo_epoch_ns_{n_envs}_envs": float(slope) * 1e9,
+    }
 
 
-def _product() -> JaxProduct:
+def _speed(n_envs: int, epochs: int) -> str:
+    return f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"
+
+
+def water_product() -> JaxProduct:
+    """WaterWorld 17 × 17 with its machine, seen through the top symbol."""
     machine = catalogue("water")
     assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - it is
     return jax_product(water_domain(WaterWorld()), machine, TopK(1), depth=16)
 
 
-def _training(given: dict[str, int]) -> DeepTraining:
-    product, settings = _product(), settings_of("ppo", dict(given))
+def water_training(given: dict[str, Any]) -> DeepTraining:
+    """One run of PPO on it."""
+    product, settings = water_product(), settings_of("ppo", dict(given))
     return DeepTraining(algorithm_of("ppo"), lambda _: (product, settings), [0])
 
 
-def _burst(training: DeepTraining, iterations: int) -> Callable[[], float]:
+def weights() -> int:
+    """Weights of PPO's actor and critic on it, without biases."""
+    product, hidden = water_product(), settings_of("ppo", {}).net_arch
+    inside = sum(before * after for before, after in pairwise((product.observation_size, *hidden)))
+    return int(2 * inside + hidden[-1] * (product.domain.actions + 1))
+
+
+def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
+    """A function that trains for so many iterations more, and waits for them."""
     return lambda: float(training.advance(iterations).losses.value[0, 0])
 
 
-def _seconds(burst: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
+def seconds_of(burst: Callable[[], object]) -> float:
+    """How long it takes: by the processor's clock, or by that on the wall where a GPU does the work."""
+    clock: Clock = perf_counter if on_accelerator() else process_time
     began = clock()
     burst()
     return clock() - began
+
+
+def record_name() -> str:
+    """What the record of this device is called."""
+    return "deep-gpu" if on_accelerator() else "deep-cpu"
+
+
+def main(folder: Path, seconds: float = 20.0) -> None:
+    """Measure and write the record."""
+    folder = folder_for(folder)
+    figures = bench_deep(seconds, lambda what, done: print(f"{done:4.0%} {what}", file=sys.stderr))  # noqa: T201
+    command = f"python -m pdrm.experiments.bench_deep FOLDER {seconds:g}"
+    path = write_record(recorded(record_name(), command, figures), folder)
+    sys.stdout.write(f"wrote {path} ({device_name()})\n")
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]), *map(float, sys.argv[2:3]))
+    except PdrmError as error:
+        sys.exit(str(error))

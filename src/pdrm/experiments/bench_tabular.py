@@ -18,6 +18,7 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadSetting
+from pdrm.experiments.bench_record import Figures, Told
 from pdrm.experiments.bench_wrap import wrap_costs
 from pdrm.experiments.pycrm_letter import peer_agent
 from pdrm.learning.tabular import progress as at
@@ -27,12 +28,6 @@ from pdrm.machines.catalogue import catalogue
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.text.files import parse
 from pdrm.product.view import FullStack, TopK, View
-
-Figures = dict[str, float]
-"""Named numbers, as `pdrm bench tabular --json` prints them."""
-
-Told = Callable[[str], None]
-"""Called with what is measured next."""
 
 LONGEST = 3_600
 """Seconds a bench may be asked to take."""
@@ -51,15 +46,15 @@ def bench_tabular(seconds: float, told: Told) -> Figures:
     """All figures; `seconds` is what the bursts beside the peer take in all."""
     if not 0 < seconds <= LONGEST:
         raise BadSetting(f"{seconds:g} seconds are no time to measure in", fix="use --seconds 20")
-    told("LetterEnv, beside PyCRM")
+    told("LetterEnv, beside PyCRM", 0.0)
     figures = beside_pycrm(seconds / (6 * ROUNDS))
-    told("stack heights")
+    told("stack heights", 0.5)
     figures |= height_costs(max(HELD // 4, min(HELD, int(HELD * seconds / 10))))
-    told("table rows")
+    told("table rows", 0.7)
     figures |= {"bytes_per_row": bytes_per_row()}
-    told("the wrapper")
+    told("the wrapper", 0.75)
     figures |= wrap_costs()
-    told("updates a step")
+    told("updates a step", 0.8)
     return figures | updates_a_step()
 
 
