@@ -18,6 +18,7 @@ from pdrm.errors import BadSetting
 if TYPE_CHECKING:
     from pdrm.analysis.check_k import KReport
     from pdrm.analysis.optimal import Watch
+    from pdrm.analysis.sufficient_k import Answer
     from pdrm.analysis.witness import Situation
     from pdrm.domains.labelled_mdp import FiniteDomain
     from pdrm.machines.pushdown import PushdownRewardMachine
@@ -59,28 +60,32 @@ def check_k(
     if not memory > 0 or most < 1:
         raise BadSetting("--memory and --most must be above 0", fix="--memory 4")
     where, task, gamma = _task(domain, domain_file, machine, discount)
-    bound = Bound(height, rule)
+    ks, questions = _ks(k), ["start"] if only else list(NAMES)
+
+    def answered(far: int | None, watch: Watch | None) -> KReport:
+        bound, room = Bound(height, rule), int(memory * GIB)
+        return checked(where, task, ks, discount=gamma, depth=far, bound=bound, most=most, memory=room, watch=watch)
+
     with _progress(quiet=as_json) as watch:
-        report = checked(
-            where,
-            task,
-            _ks(k),
-            discount=gamma,
-            depth=0 if only else depth,
-            bound=bound,
-            most=most,
-            memory=int(memory * GIB),
-            watch=watch,
-        )
-    if draw is not None:
-        _draw(report, draw)
-    if certificate is not None:
-        _certify(report, certificate)
+        report = answered(0 if only else depth, watch)
+        if only and any(_limited(found["start"]) for found in report.answers.values()):
+            report = answered(depth, watch)  # what a policy meets from the start was not all near it
     if as_json:
         print_json(report.record())
-        return
-    _print(report, ["start"] if only else list(NAMES))
-    _next(report, domain or str(domain_file), machine, draw)
+    else:
+        _print(report, questions)
+    if certificate is not None:
+        _certify(report, certificate, questions)
+    if draw is not None:
+        _draw(report, draw, questions)
+    if not as_json:
+        again = f"{quote(domain or str(domain_file))}{_with(machine)}"
+        _next(report, again, "" if discount is None else f" --discount {discount:g}", questions, drawn=draw is not None)
+
+
+def _limited(answer: Answer) -> bool:
+    """Whether a yes is one for states to some depth only."""
+    return answer.verdict == "yes" and answer.depth is not None
 
 
 @contextmanager
@@ -123,6 +128,8 @@ def _ks(text: str) -> list[int]:
     if not all(part.strip().isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} names no whole numbers", fix="--k 0..4, or --k 0,1,5")
     found = [int(part) for part in parts]
+    if dots and found[0] > found[1]:
+        raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
     return list(range(found[0], found[1] + 1)) if dots else found
 
 
@@ -141,8 +148,7 @@ def _print(report: KReport, questions: list[str]) -> None:
         typer.echo(f"{k:<5}" + "".join(cells) + _loss(*report.gaps[k].gap, scale=max(abs(low), abs(high), 1e-9)))
     typer.echo()
     for question in questions:
-        smallest = report.smallest(question)
-        typer.echo(f"{NAMES[question]}: {'no k tried is enough' if smallest is None else f'k = {smallest} is enough'}")
+        typer.echo(f"{NAMES[question]}: {_summary(report, question)}")
     shown = _chosen(report, questions)
     if shown is not None:
         k, question = shown
@@ -156,6 +162,14 @@ def _print(report: KReport, questions: list[str]) -> None:
         typer.echo(f"\nwhy not {NAMES[question]} at k = {k}: {why}")
         for one in witness:
             typer.echo(f"  {_words(one)}")
+
+
+def _summary(report: KReport, question: str) -> str:
+    smallest = report.smallest(question)
+    if smallest is None:
+        return "no k tried is enough"
+    depth = report.answers[smallest][question].depth
+    return f"k = {smallest} is enough" + ("" if depth is None else f", as far as {depth} steps from the start")
 
 
 def _rule(report: KReport) -> str:
@@ -195,12 +209,12 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
     return None
 
 
-def _draw(report: KReport, path: Path) -> None:
+def _draw(report: KReport, path: Path, questions: list[str]) -> None:
     from pdrm.drawing.witness import Drawn, draw_witness
 
-    chosen = _chosen(report, list(NAMES))
+    chosen = _chosen(report, questions)
     if chosen is None:
-        raise BadSetting("there is no witness to draw: no question was answered no", fix="try a smaller --k")
+        raise BadSetting("there is no witness to draw: no question was answered no", fix="leave --draw out")
     k, question = chosen
     drawn = [
         Drawn(
@@ -218,8 +232,8 @@ def _draw(report: KReport, path: Path) -> None:
     draw_witness(report.optimal.product.domain, drawn, title, path)
 
 
-def _certify(report: KReport, path: Path) -> None:
-    for question in NAMES:
+def _certify(report: KReport, path: Path, questions: list[str]) -> None:
+    for question in questions:
         smallest = report.smallest(question)
         if smallest is not None:
             report.certificate(smallest, question).save(path)
@@ -227,12 +241,13 @@ def _certify(report: KReport, path: Path) -> None:
     raise BadSetting("there is no yes to certify", fix="try a larger --k")
 
 
-def _next(report: KReport, name: str, machine: str | None, drawn: Path | None) -> None:
-    if _chosen(report, list(NAMES)) is not None and drawn is None:
-        next_command(f"pdrm check-k {quote(name)}{_with(machine)} --draw witness.svg")
+def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
+    if _chosen(report, questions) is not None and not drawn:
+        next_command(f"pdrm check-k {name}{discount} --draw witness.svg")
         return
     smallest = report.smallest("start")
-    next_command(f"pdrm train {quote(name)}{_with(machine)} --k {'full' if smallest is None else smallest}")
+    enough = smallest is not None and report.gaps[smallest].gap[0] <= 0
+    next_command(f"pdrm train {name} --k {smallest if enough else 'full'}{discount}")
 
 
 def _with(machine: str | None) -> str:
