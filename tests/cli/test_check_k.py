@@ -85,3 +85,31 @@ def test_wrong_turns(pdrm, tmp_path, monkeypatch, arguments, message):
     assert message in outcome.err
     assert "fix:" in outcome.err
     assert not list(tmp_path.iterdir())
+
+
+def test_from_the_start_is_answered_by_what_lies_there(pdrm):
+    """Echo's word comes after the start: a look at the start alone says nothing about it."""
+    outcome = pdrm("check-k", "echo", "--from", "start", "--k", "0..1", "--most", 20_000)
+    assert "0    no" in outcome.out
+    assert "from the start: k = 1 is enough, as far as" in outcome.out
+    found = json.loads(pdrm("check-k", "echo", "--from", "start", "--k", "0", "--json").out)
+    assert found["k"]["0"]["start"] == "no"
+
+
+def test_a_yes_to_a_depth_says_so(pdrm):
+    said = pdrm("check-k", "echo", "--k", 1, "--depth", 2).out
+    assert "everywhere: k = 1 is enough, as far as 2 steps from the start" in said
+
+
+def test_an_empty_range_is_refused(pdrm):
+    outcome = pdrm("check-k", "echo", "--k", "9..2")
+    assert outcome.code == 2
+    assert "--k 2..9" in outcome.err
+
+
+def test_the_next_command_keeps_machine_and_discount(pdrm, tmp_path):
+    machine = tmp_path / "own.pdrm"
+    machine.write_text(pdrm("catalogue", "letter").out)
+    said = pdrm("check-k", "letter", "--machine", machine, "--discount", 0.5, "--depth", 3, "--k", 0).err
+    assert f"--machine {machine}" in said
+    assert "--discount 0.5" in said

@@ -1,6 +1,7 @@
 """Training from the command line."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,27 @@ def test_ids_of_the_catalogue_stay(pdrm, tmp_path):
     assert timed["folder"] != record["folder"]
     assert timed["final_return"] == record["final_return"]
     assert pdrm("evaluate", timed["folder"]).code == 0
+
+
+def test_a_worker_that_was_stopped_begins_no_other_run(monkeypatch):
+    from pdrm.cli import training_display
+
+    monkeypatch.setattr(training_display, "_STOPPED", threading.Event())
+    begun = []
+
+    def run(spec, _folder):
+        begun.append(spec)
+        raise KeyboardInterrupt
+
+    for spec in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            training_display._unless_stopped(run, spec, None)
+    assert begun == [1]
+
+
+def test_an_unfinished_run_says_so(pdrm, tmp_path):
+    assert pdrm("train", "maze-5x5", "--episodes", 100, "-o", tmp_path).code == 0
+    (folder,) = tmp_path.iterdir()
+    assert "not finished" not in pdrm("evaluate", folder, "--episodes", 2).err
+    (folder / "checkpoint.npz").write_bytes(b"")
+    assert "not finished" in pdrm("evaluate", folder, "--episodes", 2).err

@@ -54,6 +54,7 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     assert all(sum(record["ends"].values()) == 4 for record in records)
     assert "policy of seed 1" in pdrm("evaluate", folder, "--episodes", 2).out
     assert "films are of WaterWorld" in pdrm("film", folder).err
+    assert f"pdrm evaluate {folder}" in pdrm("replay", folder).err
 
 
 def test_a_domain_of_ones_own_needs_only_the_runs_folder(pdrm, tmp_path):
@@ -75,6 +76,7 @@ def test_water_is_filmed(pdrm, tmp_path):
     assert "steps, return" in outcome.out
     assert film.read_bytes().startswith(b"\x89PNG")
     assert "neither a .gif nor a .png" in pdrm("film", folder, "-o", tmp_path / "water.mov").err
+    assert "there is no folder" in pdrm("film", tmp_path / "nowhere").err
     assert "seed 7 was not trained" in pdrm("film", folder, "--policy", 7).err
 
 
@@ -87,7 +89,9 @@ def test_water_is_filmed(pdrm, tmp_path):
         (("letter", "--set", "n_envs=5"), "--set says nothing to agent `q`"),
         (("water-17", "--agent", "q"), "learns a table"),
         (("water-18",), "no WaterWorld `water-18`"),
+        (("echo", "--agent", "ppo", "--discount", 0.9), "fix: --set gamma"),
         (("echo", "--agent", "ppo", "--set", "n_env=3"), "did you mean `n_envs`?"),
+        (("echo", "--agent", "ppo", "--set", "n_envs"), "--set n_envs=VALUE"),
         (("echo", "--agent", "ppo", "--set", "n_envs=many"), "`many` is no value for `n_envs`"),
         (("echo", "--agent", "sac"), "cannot choose the actions of `echo`"),
         (("echo", "--agent", "ppo", "--k", "-1"), "k is `-1`"),
@@ -99,6 +103,13 @@ def test_wrong_turns(pdrm, tmp_path, words, said):
     assert outcome.code == 2
     assert said in outcome.err
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["check-k", "sizes"])
+def test_what_needs_a_finite_domain_says_so(pdrm, command):
+    outcome = pdrm(command, "water-17")
+    assert outcome.code == 2
+    assert "`water-17` is continuous" in outcome.err
 
 
 def test_domains_name_water(pdrm):

@@ -102,16 +102,16 @@ def test_a_python_file_sets_study(tmp_path):
         ("seeds = [3, 5]", "seed = [3, 5]", 3, "no such key"),
         ('title = "A study"', "title = 7", 2, "title is 7"),
         ('success = "u2"', 'sucess = "u2"', 8, "panels[1].sucess"),
-        ('domain = "letter"', 'domain = "lettr"', 10, "lettr"),
+        ('domain = "letter"', 'domain = "lettr"', 7, "lettr"),
         ('domain = "letter"', "", 6, "panels[1] has no `domain`"),
         ('agent = "q"', 'agent = "qq"', 10, "qq"),
         ("k = 1", "k = -1", 13, "k is -1"),
         ("k = 1", 'k = "all"', 13, "k is all"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
-        ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 15, "learning_rate"),
-        ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 15, "rate"),
+        ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 17, "learning_rate"),
+        ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 17, "rate"),
         ('machine = "task.pdrm"', 'machine = "no.pdrm"', 22, "no.pdrm"),
-        ('name = "1-pdRM"', 'name = "cra-q full"', 3, "lines of panel"),
+        ('name = "1-pdRM"', 'name = "cra-q full"', 6, "lines of panel"),
         ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
     ],
 )
@@ -142,3 +142,36 @@ def test_files_that_are_no_studies_are_refused(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
     with pytest.raises(PdrmError, match="UTF-8"):
         load_study(tmp_path / "bytes.toml")
+
+
+FULL = """\
+name = "mine"
+seeds = 1
+settings = { episodes = 60, test_every = 20 }
+[[panels]]
+domain = "maze-5x5"
+success = "home"
+[[panels.agents]]
+name = "a"
+agent = "q"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "why"),
+    [
+        ('"home"', '"hom"', 6, "`hom` is no final state of machine `treasure-maze`"),
+        ("episodes = 60", "episods = 60", 3, "no setting `episods`"),
+        ('"maze-5x5"', '"key.txt"', 5, "key.txt cannot be opened"),
+        ('agent = "q"', 'agent = "ppo"', 9, "`ppo` is a deep agent"),
+        ('name = "a"', 'settings = { epsilon = "much" }', 8, "epsilon"),
+    ],
+)
+def test_a_fault_is_told_where_it_is_written(tmp_path, old, new, line, why):
+    path = tmp_path / "study.toml"
+    path.write_text(FULL)
+    assert load_study(path).name == "mine"
+    path.write_text(FULL.replace(old, new))
+    with pytest.raises(PdrmError, match=why) as raised:
+        load_study(path)
+    assert raised.value.where.line == line

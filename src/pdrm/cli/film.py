@@ -9,7 +9,7 @@ import typer
 
 from pdrm.cli.output import next_command
 from pdrm.cli.train_deep import WATER, prepare_jax
-from pdrm.errors import BadSetting
+from pdrm.errors import BadRunFolder, BadSetting
 
 KINDS = (".gif", ".png")
 
@@ -19,7 +19,7 @@ def film(
     output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
         "water.gif"
     ),
-    seed: Annotated[int, typer.Option(help="Of the episode.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the episode (not one of those that `pdrm evaluate` plays).")] = 0,
     policy: Annotated[int, typer.Option(help="The seed whose policy acts, of those that were trained.")] = 0,
     every: Annotated[int, typer.Option(help="Steps from picture to picture.")] = 10,
 ) -> None:
@@ -27,6 +27,8 @@ def film(
 
     Example: pdrm film runs/water-17-ppo-… -o water.gif
     """
+    if not run.is_dir():
+        raise BadRunFolder(f"there is no folder {run}", fix="train one: pdrm train water-17")
     prepare_jax()
     from pdrm.learning.deep.policy import load_deep_policy
     from pdrm.learning.deep.recording import filmed, save_film, save_picture

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdrm.cli.train_deep import is_deep
 from pdrm.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def replay(
 
     if seed < 0:
         raise BadSetting("--seed takes a whole number from 0 on", fix="--seed 0")
+    if is_deep(run):
+        raise BadSetting(f"{run} is a run of a deep agent, and replay shows tables", fix=f"pdrm evaluate {run}")
     trained = Trained.load(run)
     moments = list(trained.episode(np.random.default_rng(seed)))
     screens = [screen(trained, moments, number) for number in range(len(moments))]

@@ -70,7 +70,7 @@ def sizes(
     print_sizes(record)
     if output is not None:
         typer.echo(f"wrote {output}")
-    _next(task, found, trained=bool(seen))
+    _next(task, found, machine, trained=bool(seen))
 
 
 def _ks(text: str) -> list[int]:
@@ -199,10 +199,11 @@ def _seen_text(seen: list[dict[str, Any]]) -> str:
     return ", ".join(f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} runs)" for one in seen)
 
 
-def _next(name: str, task: Task, *, trained: bool) -> None:
+def _next(name: str, task: Task, machine: str | None, *, trained: bool) -> None:
+    with_ = "" if machine is None else f" --machine {quote(machine)}"
     if task.domain.name == "all words":
         next_command(f"pdrm check {quote(name)}")
     elif trained:
-        next_command(f"pdrm check-k {quote(name)}")
+        next_command(f"pdrm check-k {quote(name)}{with_}")
     else:
-        next_command(f"pdrm train {quote(name)} --k 1")
+        next_command(f"pdrm train {quote(name)}{with_} --k 1")

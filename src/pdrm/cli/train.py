@@ -92,7 +92,8 @@ def train(
         "seconds_per_episode": seconds_per_episode,
     }
     if seeds < 1 or workers < 1:
-        raise BadSetting("--seeds and --workers take a whole number from 1 on", fix="--seeds 5")
+        fix = "--seeds 5" if seeds < 1 else "--workers 2"
+        raise BadSetting("--seeds and --workers take a whole number from 1 on", fix=fix)
     chosen = {name: value for name, value in given.items() if value is not None}
     agent = agent or ("ppo" if domain.startswith(WATER) else "q")
     if agent in DEEP_AGENTS:
@@ -127,11 +128,22 @@ def _called(spec: RunSpec) -> str:
     return f"{domain}-{spec.agent}-{spec.k}-seed{spec.seed}-{spec.id}"
 
 
+INSTEAD = {
+    "episodes": "--steps 100000",
+    "discount": "--set gamma=0.99",
+    "learning_rate": "--set learning_rate=3e-4",
+    "epsilon": "--set exploration_initial_eps=1 (dqn)",
+    "epsilon_least": "--set exploration_final_eps=0.05 (dqn)",
+    "counterfactuals": "--set counterfactuals=2 (dqn, sac)",
+}
+"""What says to a deep agent what an option says to a tabular one."""
+
+
 def _none_of(agent: str, given: list[str]) -> None:
     """Refuse options that say nothing to an agent."""
     for name in given:
         option = f"--{name.replace('_', '-')}"
-        fix = f"--set {name}=…, or leave it out" if agent in DEEP_AGENTS else "leave it out, or choose --agent ppo"
+        fix = INSTEAD.get(name, "leave it out") if agent in DEEP_AGENTS else "leave it out, or choose --agent ppo"
         raise BadSetting(f"{option} says nothing to agent `{agent}`", fix=fix)
 
 
@@ -177,10 +189,13 @@ def evaluate(
     Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
     from pdrm.learning.tabular.evaluation import evaluated
+    from pdrm.learning.tabular.run import is_done
 
     if episodes < 1 or seed < 0:
         raise BadSetting("--episodes takes a whole number from 1 on, --seed from 0 on", fix="--episodes 100")
     deep = is_deep(run)
+    if not deep and run.is_dir() and not is_done(run):
+        typer.echo("this run is not finished: the command that began it goes on with it", err=True)
     records = evaluate_deep(run, episodes, seed) if deep else [evaluated(run, episodes, seed)]
     if as_json:
         print_json(records if deep else records[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,9 +54,13 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     prepare_jax()
     from pdrm.learning.deep.run import execute
 
-    spec = _spec(asked)
-    folder = output / f"{Path(asked.domain).stem}-{asked.agent}-{spec.k}-seeds{asked.seeds}-{spec.id}"
-    shown = None if as_json else _watch(int(spec.settings.total_timesteps))
+    spec, steps, name = _spec(asked)
+    if steps != int(spec.settings.total_timesteps) and not as_json:
+        typer.echo(
+            f"{steps:,} steps: iterations are whole ({spec.settings.n_envs} environments side by side)", err=True
+        )
+    folder = output / f"{name}-{asked.agent}-{spec.k}-seeds{asked.seeds}-{spec.id}"
+    shown = None if as_json else _watch(steps)
     try:
         with _logging(asked.log, spec, folder, shown) as watch:
             execute(spec, folder, watch)
@@ -115,7 +120,8 @@ def _watch(total: int) -> Watch:
     return watch
 
 
-def _spec(asked: Asked) -> DeepSpec:
+def _spec(asked: Asked) -> tuple[DeepSpec, int, str]:
+    """The run that is meant, the steps it takes in whole iterations, and its domain's name."""
     from pdrm.domains.catalogue import names
     from pdrm.learning.deep.algorithm import settings_of
     from pdrm.learning.deep.run import DeepSpec
@@ -136,8 +142,9 @@ def _spec(asked: Asked) -> DeepSpec:
         test_every=max(1, int(given.get("total_timesteps", 100_000)) // 20),
         domain_sha256=_digest(Path(asked.domain)) if own else "",
     )
-    spec.training()  # so that what is wrong is said before anything is made
-    return spec
+    training = spec.training()  # so that what is wrong is said before anything is made
+    whole = -(-int(spec.settings.total_timesteps) // training.steps_per_iteration) * training.steps_per_iteration
+    return spec, whole, re.sub(r"[^\w.-]+", "-", training.product.domain.name)
 
 
 def _digest(path: Path) -> str:
@@ -168,7 +175,9 @@ def _given(agent: str, chosen: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for word in chosen:
         name, equals, value = word.partition("=")
-        if not equals or name not in defaults:
+        if not equals:
+            raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
+        if name not in defaults:
             raise BadSetting(f"`{word}` sets nothing of agent `{agent}`", fix=did_you_mean(name, defaults))
         found[name] = _value(name, value, defaults[name])
     return found

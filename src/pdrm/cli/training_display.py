@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -27,7 +29,7 @@ def run_all(
     console = Console(stderr=True, highlight=False)
     if workers > 1 and len(specs) > 1:
         with ProcessPoolExecutor(min(workers, len(specs)), mp_context=get_context("spawn")) as pool:
-            results = list(pool.map(logged, specs, folders))
+            results = list(pool.map(partial(_unless_stopped, logged), specs, folders))
     elif quiet or not console.is_terminal:
         results = [logged(spec, folder) for spec, folder in zip(specs, folders, strict=True)]
     else:
@@ -40,6 +42,20 @@ def run_all(
                 f"{result.rows:,} table rows -> {folder}"
             )
     return results
+
+
+_STOPPED = threading.Event()
+"""In a worker: Ctrl-C was pressed, and runs that were handed to it already are not begun."""
+
+
+def _unless_stopped(run: Callable[[RunSpec, Path], Result], spec: RunSpec, folder: Path) -> Result:
+    if _STOPPED.is_set():
+        raise KeyboardInterrupt
+    try:
+        return run(spec, folder)
+    except KeyboardInterrupt:
+        _STOPPED.set()
+        raise
 
 
 def _logged(log: str | None, spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:

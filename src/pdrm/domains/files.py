@@ -9,6 +9,7 @@ from pdrm.domains.array_file import domain_bytes, parse_array_file
 from pdrm.domains.catalogue import domain, names
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.domains.map_file import parse_map_file
+from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
 from pdrm.files.whole_file import write
 
@@ -69,6 +70,8 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     file = Path(name)
     if file.suffix or len(file.parts) > 1 or file.exists():
         return load_domain(file)
+    if name in SIDES:
+        raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
     hint = did_you_mean(str(name), names())
     raise UnknownDomain(
         f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or {ARRAYS})"

@@ -14,7 +14,7 @@ from typing import Any
 from pdrm.domains.catalogue import domain, names
 from pdrm.domains.files import find_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadStudy
+from pdrm.errors import BadStudy, did_you_mean
 from pdrm.learning.tabular.agents import machine_for, settings_for
 from pdrm.learning.tabular.run import RunSpec
 
@@ -97,8 +97,13 @@ class Panel:
         return [RunSpec(name, line.agent, line.k, settings, seed, self.machine, own) for seed in seeds]
 
     def achieved(self) -> tuple[str, ...]:
-        """The final machine states that mean success."""
-        return self.success or machine_for(self.world(), "q", self.machine).final
+        """The final machine states that mean success; one that the machine does not have is refused."""
+        machine = machine_for(self.world(), "q", self.machine)
+        for state in self.success:
+            if state not in machine.final:
+                fault = f"`{state}` is no final state of machine `{machine.name}`"
+                raise BadStudy(fault, fix=did_you_mean(state, machine.final))
+        return self.success or machine.final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

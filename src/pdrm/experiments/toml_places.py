@@ -48,6 +48,12 @@ class Places:
                 path = (*path, counts[path] - 1)
         return path
 
+    def has(self, path: Path) -> bool:
+        """Whether there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
+        around = self._found.get(path[:-1])
+        inline = around is not None and re.search(rf"[{{,]\s*{path[-1]}\s*=", self.lines[around - 1]) is not None
+        return path in self._found or inline
+
     def of(self, path: Path) -> Where:
         """The line of a key, or of the nearest table around it."""
         while path not in self._found:

@@ -41,6 +41,7 @@ AGENT = {
     "seconds": (int, float),
     "gigabytes": (int, float),
 }
+DEEP = ("ppo", "rppo", "dqn", "sac")
 KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 T = TypeVar("T")
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
@@ -83,7 +84,7 @@ class _Reader:
         except (PdrmError, ValueError, TypeError) as error:
             why = error.message if isinstance(error, PdrmError) else f"seeds: {error}"
             fix = error.fix if isinstance(error, PdrmError) else "seeds = 5, or seeds = [3, 14, 15]"
-            raise BadStudy(why, where=self.places.of(("seeds",)), fix=fix) from error
+            raise BadStudy(why, where=self.places.of(("seeds",) if "seeds" in why else ("panels",)), fix=fix) from error
 
     def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
         self.check(record, PANEL, keys, required=("domain",))
@@ -101,13 +102,23 @@ class _Reader:
             success=(success,) if isinstance(success, str) else tuple(success),
             settings={**shared, **record.get("settings", {})},
         )
+        self.told((*keys, "domain"), panel.world)
+        self.told((*keys, "success" if success else "machine"), panel.achieved)
         for number, line in enumerate(lines):
-            self.told((*keys, "agents", number), partial(_built, panel, line))
+            agent = (*keys, "agents", number)
+            scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
+            self.told(agent, partial(_built, panel, line), scopes)
         return panel
 
     def line(self, record: dict[str, Any], keys: Keys) -> Line:
         self.check(record, AGENT, keys, required=("agent",))
         agent = record["agent"]
+        if agent in DEEP:
+            raise self.fault(
+                (*keys, "agent"),
+                f"`{agent}` is a deep agent, and studies take tabular ones",
+                f"pdrm train DOMAIN --agent {agent}",
+            )
         k = str(record.get("k", "full" if agent.startswith("cra-") else "1"))
         if k != "full" and not k.isdecimal():
             raise self.fault((*keys, "k"), f"k is {k}", 'k = 1 (a whole number from 0 on), or k = "full"')
@@ -143,13 +154,14 @@ class _Reader:
             raise self.fault(keys[:-1], f"{words(keys)}: there is none", SHAPE)
         return list(found)
 
-    def told(self, keys: Keys, make: Callable[[], T]) -> T:
-        """What `make` returns; a fault in it is told with the place in this file."""
+    def told(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
+        """What `make` returns; a fault in it is told with its place in this file: of a key in these scopes that it names, if any."""
         try:
             return make()
         except PdrmError as error:
             if error.where is None:
-                error.where = self.places.of(keys)
+                named = [(*scope, word) for scope in scopes for word in re.findall(r"\w+", error.message)]
+                error.where = self.places.of(next((place for place in named if self.places.has(place)), keys))
             raise
 
     def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:
