@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help test reproduce format docs bench prove wheel-test lock clean
+.PHONY: help test reproduce format docs bench prove coverage mutants wheel-test lock clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -37,11 +37,28 @@ docs: .venv/dev.done ## make the pages that are made, build the documentation st
 	$(BIN)/python -m pages
 	$(BIN)/python -m zensical build --strict --clean
 
-bench: .venv/dev.done ## measure, interleaved with the peers
-	$(BIN)/python -m pdrm bench
+bench: .venv/dev.done ## measure, interleaved with the peers, for about six minutes; write docs/benchmarks.md and its records
+	$(BIN)/python -m pdrm bench --seconds 40 --record docs/benchmarks
+	$(BIN)/python -m pages benchmarks.md
 
-prove: .venv/dev.done ## the long proofs; interrupt and resume at will
-	$(BIN)/python -m proofs
+PROVE ?= 5m
+prove: .venv/dev.done ## check the promises on random cases for a while (PROVE=5m, 1h, 8h), write docs/promises.md; interrupt and resume at will
+	$(BIN)/python -m proofs --budget="$(PROVE)" $(if $(WORKERS),--workers=$(WORKERS))
+
+# Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
+COVERED := machines product analysis
+PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py tests/analysis
+coverage: .venv/dev.done ## which branches of machines/, product/ and analysis/ the tests take; fails below 95 % of any of them
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(COVERED:%=tests/%) $(COVERED:%=src/pdrm/%)
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not compiled' -W 'ignore:overflow encountered in scalar' $(PLAIN)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+	$(BIN)/coverage json --quiet -o .measured/coverage/report.json
+	$(BIN)/python -m tests.branches .measured/coverage/report.json
+
+mutants: .venv/dev.done ## change machines/ one thing at a time and see which test notices (hours; interrupt and resume at will), write docs/mutants.md
+	$(BIN)/python -m pages.mutants
 
 wheel-test: .venv/dev.done ## build the wheel, install it with the core alone, use it
 	$(BIN)/python requirements/wheel_test.py
@@ -50,4 +67,4 @@ lock: ## resolve the newest versions and write requirements/*.lock
 	$(PYTHON) requirements/lock.py
 
 clean: ## remove what the targets made
-	rm -rf .venv .cache site report build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .cache .measured site report build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,15 +2,20 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from pdrm.analysis.certificate import load_certificate
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.checker import fault
+from pdrm.analysis.checker.ends import step_ends
+from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
 from pdrm.errors import BadCertificate
 from pdrm.machines.catalogue import catalogue
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.text.files import parse
 
 CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0), ("deliver-4-8", None, 2)]
 
@@ -21,6 +26,7 @@ def made(name, depth, k):
     return where, catalogue(where.machine), report
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "depth", "k"), CASES)
 def test_every_yes_has_a_certificate_that_holds(name, depth, k, tmp_path):
     where, machine, report = made(name, depth, k)
@@ -109,3 +115,39 @@ def test_damaged_files(tmp_path):
         file.write_text(text)
         with pytest.raises(BadCertificate):
             load_certificate(file)
+
+
+def test_what_is_no_certificate_at_all_is_said_to_be_damaged(paint):
+    where, machine, proof = paint
+    assert "is damaged: IndexError" in fault(where, machine, replace(proof, states=[(0, 99, 0), *proof.states[1:]]))
+    assert "is damaged: ValueError" in fault(where, machine, replace(proof, exact={"0": "much"}))
+    assert "out of order" in fault(where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)]))
+    assert "no such rule" in fault(where, machine, replace(proof, rule="bend"))
+    assert "below 0" in fault(where, machine, replace(proof, k=-1))
+
+
+def test_where_the_environment_ends_open_states_are_bounded_too():
+    """A walk along three cells, the last of which ends it; a pushes for ever. Only states within 2 steps are asked about."""
+    text = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n"
+    moves, labels = [[0, 1], [0, 2], [2, 2]], [[0, 1], [0, 1], [1, 1]]
+    where = from_arrays("d", moves, labels, [("a",), ("b",)], step_limit=9, terminal=[False, False, True])
+    report = check_k(where, parse(text), [1], depth=2, most=20)
+    assert report.optimal.product.open.size
+    proof = report.certificate(1, "everywhere")
+    assert not all(proof.looked)
+    assert fault(where, parse(text), proof) is None
+    tight = [[[value - 0.5 for value in row] for row in part] for part in proof.glimpse_upper]
+    assert "upper bound" in fault(where, parse(text), replace(proof, glimpse_upper=tight))
+
+
+def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
+    """Each of 14 symbols becomes two of the next: 2^14 moves."""
+    names = [f"S{i}" for i in range(15)]
+    rules = "".join(f"v -> v : eps, {one} / {two} {two}, 0\n" for one, two in pairwise(names))
+    head = f"name m\nevents a\nstack # {' '.join(names)}\nstart u\nstates u v\notherwise stay 0\n"
+    last = f"v -> v : eps, {names[-1]} / eps, 0\n"
+    many = parse(head + "u -> v : a, z / S0 z, 0\n" + rules + last)
+    with pytest.raises(BadCertificate, match="too many silent moves"):
+        step_ends(many, Configuration("u", ("#",)), frozenset("a"))
+    few = parse(head + "u -> v : a, z / S9 z, 0\n" + rules + last)
+    assert step_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.checker import fault
@@ -57,6 +58,7 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
     assert verdicts == {0.0: ("no", "no", "yes"), 0.5: ("no", "no", "no")}
 
 
+@pytest.mark.compiled
 def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
     """Within 3 steps all states have the same value; not so further on, though the whole product was looked at."""
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")

@@ -10,6 +10,8 @@ from pdrm.cli.sizes import number_text
 from pdrm.machines.catalogue import catalogue
 from pdrm.machines.simulation import pushdown_to_counting
 
+pytestmark = pytest.mark.compiled
+
 PAGE = (Path(__file__).parents[2] / "docs" / "sizes.md").read_text(encoding="utf-8")
 SHOWN = (1, 2, 4, 6, 8, 9, 10, 12, 14)
 

@@ -13,6 +13,8 @@ from pdrm.machines.catalogue import catalogue
 from pdrm.product.finite.arrays import Bound
 from pdrm.product.finite.product import FiniteProduct
 
+pytestmark = pytest.mark.compiled
+
 
 def report(name, ks, **options):
     where = domain(name)

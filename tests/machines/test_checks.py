@@ -143,3 +143,47 @@ def test_a_formula_with_too_many_cases_is_refused():
     formula = " & ".join(f"(e{2 * i} | e{2 * i + 1})" for i in range(20))
     with pytest.raises(PdrmError, match="E0304"):
         parse(f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0")
+
+
+def circle(states):
+    """Silent moves round so many states, and a way in."""
+    rules = "".join(f"s{i} -> s{(i + 1) % states} : eps, # / #, 0\n" for i in range(states))
+    return f"name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> s3 : a, # / #, 0\n{rules}"
+
+
+@pytest.mark.parametrize(
+    ("states", "shown", "more"),
+    [
+        (5, 5, ""),
+        (6, 6, ""),
+        (7, 6, "\n    … (7 moves before it repeats)"),
+        (130, 6, "\n    … (100 moves before it repeats)"),
+    ],
+)
+def test_long_silent_circles_are_shown_in_part(states, shown, more):
+    from pdrm.machines.text.files import parse
+
+    with pytest.raises(EndlessSilentMoves) as caught:
+        parse(circle(states))
+    listed = "".join(f"\n    s{i} -> s{(i + 1) % states} : eps, # / #, 0" for i in range(shown))
+    assert caught.value.message == f"silent moves never end in state `s0` with `#` on top:{listed}{more}"
+    assert caught.value.where.line == 7
+
+
+def test_the_shortest_silent_circle_is_shown():
+    """A circle of four states, and one state that pushes for ever: one move above `A`, one more above the bottom."""
+    from pdrm.machines.text.files import parse
+
+    with pytest.raises(EndlessSilentMoves) as caught:
+        parse(circle(4) + "t -> t : eps, eps / A, 0\n")
+    assert caught.value.message == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
+    fix = "let one of these rules read a label, or lead to a state and top where no silent rule applies"
+    assert (caught.value.fix, caught.value.where.line) == (fix, 11)
+
+
+def test_endless_on_the_empty_stack_is_endless_on_any():
+    from pdrm.machines.text.files import parse
+
+    text = "name m\nevents a\nstack #\nstart u\nstates u v\notherwise stay 0\nu -> v : a, # / eps, 0\nv -> v : eps, eps / eps, 0\n"
+    with pytest.raises(EndlessSilentMoves, match="in state `v` with `#` on top:\n"):
+        parse(text)

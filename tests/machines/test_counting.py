@@ -10,8 +10,14 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownConfiguration,
 )
-from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.counting import (
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingStep,
+    CountingTransition,
+)
 from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
+from pdrm.machines.text.files import parse
 from pdrm.machines.transition import Otherwise
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
@@ -80,6 +86,40 @@ def test_too_many_silent_moves_are_stopped():
     assert long.run([A], most_silent=9).steps[1].moves == 10
     with pytest.raises(EndlessSilentMoves):
         long.run([A], most_silent=8)
+
+
+def test_the_start_is_a_step_too():
+    rules = [rule("u0 -> u1", SILENT, "-", [2], 0.5), rule("u1 -> u1", SILENT, "1", [-1], 1)]
+    begun = machine(rules).begin()
+    assert begun == CountingStep(
+        None, CountingConfiguration("u0", (0,)), None, CountingConfiguration("u1", (0,)), 2.5, 3
+    )
+    assert machine(rules).begin(most_silent=3) == begun
+    for call in (lambda: machine(rules).begin(most_silent=2), lambda: machine(rules).run([], most_silent=2)):
+        with pytest.raises(EndlessSilentMoves, match="made 2 silent moves"):
+            call()
+    still = machine([rule("u0 -> u0", Exactly(A), "-", [0])])
+    here = CountingConfiguration("u0", (0,))
+    assert still.begin() == CountingStep(None, here, None, here, 0.0, 0)
+
+
+def test_a_step_says_all_there_is_to_know():
+    read, down = rule("u0 -> u1", Exactly(A), "-", [2], 1), rule("u1 -> u1", SILENT, "1", [-1], 0.5)
+    here, there = CountingConfiguration("u0", (1,)), CountingConfiguration("u1", (0,))
+    assert machine([read, down]).step(here, A) == CountingStep(A, here, read, there, 2.5, 4)
+    plain = machine([read], states=("u0", "u1"))
+    assert plain.step(here, A) == CountingStep(A, here, read, CountingConfiguration("u1", (3,)), 1.0, 1)
+    assert plain.step(here, B) == CountingStep(B, here, None, here, 0.0, 1)
+    with pytest.raises(UndefinedMove) as caught:
+        machine([read], otherwise=Otherwise.error(), states=("u0", "u1")).step(here, B)
+    assert caught.value.message == "machine `test` has no rule for label {B} at u0, [1]"
+
+
+def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
+    text = "name m\nevents A\ncounters 1\nstart u\notherwise stay 0\nu -> v : A, [-] / [0], 0\nv -> v : eps, [-] / [+1], 0\n"
+    with pytest.raises(EndlessSilentMoves) as caught:
+        parse(text, "m.pdrm").run([A], most_silent=3)
+    assert str(caught.value.where) == "m.pdrm:7:1"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pdrm.errors import CannotTranslate
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guard import SILENT, And, Event, Exactly, Not
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.text.files import parse
 from pdrm.machines.transition import Otherwise
 from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 from proofs import peers_counting, translation
@@ -118,6 +119,31 @@ def test_what_has_no_translation():
         counting_to_pushdown(automaton(rule("u0 -> u0", SILENT, "-", 1)))
     with pytest.raises(CannotTranslate, match="a change by -100000 takes that many stack symbols"):
         counting_to_pushdown(automaton(rule("u0 -> u0", Event("A"), "-", -100_000)))
+
+
+HEAD = "name c\nevents A\ncounters 1\nstart u\nfinal f\notherwise error\n"
+
+
+def test_translated_rules_stand_where_the_automatons_do():
+    machine = counting_to_pushdown(parse(HEAD + "u -> u : A, [0] / [+2], 0\nu -> f : A, [1] / [-2], 0\n"))
+    assert [rule.where.line for rule in machine.transitions] == [7, *[8] * 5]
+
+
+def test_what_has_no_translation_is_told_with_its_place():
+    for rules, line in (
+        ("u -> u : A, [0] / [0], 0\nu -> u : A, [1] / [+1001], 0\n", 8),
+        ("u -> v : A, [0] / [0], 0\nv -> v : eps, [-] / [+1], 0\n", 8),
+    ):
+        with pytest.raises(CannotTranslate) as caught:
+            counting_to_pushdown(parse(HEAD + rules))
+        assert caught.value.where.line == line
+
+
+def test_the_largest_changes_are_translated():
+    machine = counting_to_pushdown(parse(HEAD + "u -> u : A, [0] / [+1000], 0\nu -> f : A, [1] / [-1000], 1\n"))
+    run = machine.run([A, A])
+    assert [len(step.after.stack) for step in run.steps] == [1, 1001, 1]
+    assert (run.accepted, run.reward) == (True, 1)
 
 
 def test_a_reward_machine_keeps_its_rules_and_looks_at_no_symbol():

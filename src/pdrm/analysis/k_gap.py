@@ -114,7 +114,7 @@ def _lowest(optimal: Optimal) -> Floats:
 
 
 def _from_start(product: FiniteProduct, value: Floats) -> float:
-    after = np.where(product.starts == END, 0.0, value[product.starts])
+    after = np.where(product.starts == END, 0.0, value[product.starts] if len(value) else 0.0)
     return float((product.start_probability * (product.start_paid + after)).sum())
 
 

@@ -49,13 +49,13 @@ def endless_silent_moves(machine: PushdownRewardMachine) -> list[EndlessSilentMo
     endless = [head for head, outcome in outcomes(machine).items() if outcome is Stops.NEVER]
     if not endless:
         return []
+    # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
     head, moves = min(((head, _until_repeated(machine, head)) for head in endless), key=lambda pair: len(pair[1]))
     shown = "".join(f"\n    {rule}" for rule in moves[:MOST_SHOWN])
     more = f"\n    … ({len(moves)} moves before it repeats)" if len(moves) > MOST_SHOWN else ""
-    place = f"`{head.top}` on top" if head.top is not None else "the empty stack"
     return [
         EndlessSilentMoves(
-            f"silent moves never end in state `{head.state}` with {place}:{shown}{more}",
+            f"silent moves never end in state `{head.state}` with `{head.top}` on top:{shown}{more}",
             where=moves[0].where,
             fix="let one of these rules read a label, or lead to a state and top where no silent rule applies",
         )

@@ -97,7 +97,7 @@ def number_text(value: float) -> str:
     >>> [number_text(x) for x in (1.0, -0.01, 1e5, 1000.0, 1e-7, 0.1 + 0.2)]
     ['1', '-0.01', '1e5', '1000', '1e-7', '0.30000000000000004']
     """
-    if value == int(value) and abs(value) < 1e16:
+    if float(value).is_integer() and abs(value) < 1e16:
         digits = str(int(value))
         zeros = len(digits) - len(digits.rstrip("0"))
         return f"{digits[:-zeros]}e{zeros}" if zeros > 4 else digits

@@ -109,7 +109,10 @@ def bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()) -> 
                 f"{kind} `{name[:40]}` cannot be a name", fix="use letters, digits, `_` and the like", word=name
             )
         elif name in reserved:
-            yield BadName(f"`{name}` is reserved and cannot name a {kind}", fix="choose another name", word=name)
+            article = "an" if kind == "event" else "a"
+            yield BadName(
+                f"`{name}` is reserved and cannot name {article} {kind}", fix="choose another name", word=name
+            )
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield DuplicateName(f"{kind} `{name}` is declared twice", fix="remove one of them", word=name)
 

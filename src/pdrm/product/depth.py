@@ -6,6 +6,8 @@ one of them is needed as a counterfactual).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.silent import Head, Outcome, outcomes
 
@@ -20,16 +22,24 @@ def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
     ends = outcomes(machine)
     popping = {state: _popping(machine, ends, state) for state in (*machine.states, *machine.final)}
     most = 0
+    for state, popped in _after_the_label(machine, ends):
+        below = 0 if state is None else _longest(popping, state, frozenset())
+        if below is None:
+            return None
+        most = max(most, popped + below)
+    return most
+
+
+def _after_the_label(machine: PushdownRewardMachine, ends: dict[Head, Outcome]) -> Iterator[tuple[str | None, int]]:
+    """For each way to read a label: the state in which silent moves go on to the old stack, or None if they do not, and
+    how many of its symbols are popped by then."""
+    if machine.otherwise.target is not None:
+        yield machine.otherwise.target, 0
     for rule in (rule for rule in machine.transitions if not rule.silent):
         for top in (symbol for symbol in machine.stack if rule.looks_at(symbol)):
             pushed = rule.pushed(top)
             kept = pushed[-1:] == (top,)
-            state = _consumed(ends, rule.target, pushed[:-1] if kept else pushed)
-            below = 0 if state is None else _longest(popping, state, frozenset())
-            if below is None:
-                return None
-            most = max(most, (not kept) + below)
-    return most
+            yield _consumed(ends, rule.target, pushed[:-1] if kept else pushed), int(not kept)
 
 
 def _popping(machine: PushdownRewardMachine, ends: dict[Head, Outcome], state: str) -> set[str]:

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves, PdrmError
+from pdrm.machines.text.automata_lib import read_automaton
 from pdrm.machines.text.files import parse
 
 AS_MANY = {
@@ -122,3 +123,84 @@ def test_numbers_as_states():
     text = json.dumps({**AS_MANY, "states": [0, 1], "final_states": [1], "initial_state": 0, "transitions": table,
                        "stack_symbols": ["z0"], "initial_stack_symbol": "z0"}, default=list)  # fmt: skip
     assert parse(text).run([frozenset("a"), frozenset({"end"})]).reward == 1
+
+
+def test_names_that_are_taken_are_varied():
+    table = {"begin": {"end": {"bottom": ["accepted", []]}}}
+    text = json.dumps({"states": ["begin", "accepted"], "input_symbols": ["end"], "stack_symbols": ["bottom"],
+                       "final_states": ["accepted"], "initial_state": "begin", "initial_stack_symbol": "bottom",
+                       "transitions": table})  # fmt: skip
+    machine = parse(text, "taken.json")
+    assert (machine.name, machine.start, machine.states) == ("taken", "begin_", ("begin_", "begin", "accepted"))
+    assert (machine.final, machine.events, machine.stack) == (
+        ("accepted_", "rejected"),
+        ("end", "end_"),
+        ("bottom_", "bottom"),
+    )
+    assert machine.exclusive == (("end", "end_"),)
+    assert machine.run([frozenset({"end"}), frozenset({"end_"})]).reward == 1
+    assert machine.run([frozenset({"end_"})]).after.state == "rejected"
+
+
+def test_every_rule_of_a_small_automaton():
+    """Letters out of an accepting state forget it; silent moves do not, however many there are."""
+    table = {
+        "p": {"": {"0": ["q", ["0"]]}, "b": {"1": ["s", ""]}},
+        "q": {"": {"0": ["r", ["0"]]}, "a": {"1": ["r", ["1"]]}},
+        "r": {"a": {"0": ["p", ["0"]]}},
+        "s": {"": {"1": ["t", ["1"]]}},
+    }
+    text = json.dumps({"states": ["p", "q", "r", "s", "t"], "input_symbols": ["b", "a"], "stack_symbols": ["1", "0"],
+                       "final_states": ["p"], "initial_state": "r", "initial_stack_symbol": "0",
+                       "transitions": table, "acceptance_mode": "final_state"})  # fmt: skip
+    machine = parse(text)
+    assert machine.states == ("p", "q", "r", "s", "t", "q-passed", "r-passed")
+    assert (machine.events, machine.stack, str(machine.otherwise)) == (("a", "b", "end"), ("0", "1"), "go rejected 0")
+    assert [str(rule) for rule in machine.transitions] == [
+        "p -> q-passed : eps, 0 / 0, 0",
+        "p -> s : {b}, 1 / eps, 0",
+        "q -> r : eps, 0 / 0, 0",
+        "q-passed -> r-passed : eps, 0 / 0, 0",
+        "q -> r : {a}, 1 / 1, 0",
+        "q-passed -> r : {a}, 1 / 1, 0",
+        "r -> p : {a}, 0 / 0, 0",
+        "r-passed -> p : {a}, 0 / 0, 0",
+        "s -> t : eps, 1 / 1, 0",
+        "p -> p : {}, z / z, 0",
+        "p -> accepted : {end}, z / z, 1",
+        "q -> q : {}, z / z, 0",
+        "r -> r : {}, z / z, 0",
+        "s -> s : {}, z / z, 0",
+        "t -> t : {}, z / z, 0",
+        "q-passed -> q-passed : {}, z / z, 0",
+        "q-passed -> accepted : {end}, z / z, 1",
+        "r-passed -> r-passed : {}, z / z, 0",
+        "r-passed -> accepted : {end}, z / z, 1",
+    ]
+    assert {(rule.where.line, rule.where.column) for rule in machine.transitions[9:]} == {(1, 1)}
+    assert all(text[rule.where.column - 1] == "[" for rule in machine.transitions[:9])
+
+
+def test_without_a_mode_both_accept():
+    """An accepting state, and an empty stack: automata-lib's own default."""
+    pops = {"q0": {"a": {"0": ["q1", ""]}, "b": {"0": ["q3", ["0"]]}}}
+    text = json.dumps(
+        {key: value for key, value in (AS_MANY | {"transitions": pops}).items() if key != "acceptance_mode"},
+        default=list,
+    )
+    machine = parse(text, "task.json")
+    paid = [machine.run([frozenset(letter), frozenset({"end"})]).reward for letter in "ab"]
+    assert (
+        paid
+        == [
+            DPDA(**(AS_MANY | {"transitions": pops, "acceptance_mode": "both"})).accepts_input(letter)
+            for letter in "ab"
+        ]
+        == [1, 1]
+    )
+    assert all(rule.where.file == "task.json" for rule in machine.transitions)
+    assert {str(header.keyword.where) for header in read_automaton(text, "task.json").headers} == {"task.json:1:1"}
+    assert {str(word.where) for header in read_automaton(text, "task.json").headers for word in header.words} == {
+        "task.json:1:1"
+    }
+    assert not any(rule.vector for rule in read_automaton(text, "task.json").rules)

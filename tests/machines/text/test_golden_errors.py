@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.machines.text.faulty import FAULTY, GOOD
+from tests.machines.text.rarer_faults import RARER
 
 GOLDEN = Path(__file__).parent / "golden"
+FILES = FAULTY | {f"rarer/{name}": text for name, text in RARER.items()}
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize("name", FILES)
 def test_message_is_as_agreed_and_nothing_is_written(name, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    content = FAULTY[name]
-    file = Path("task.json" if name.startswith("json") else "task.txt" if name.startswith("reward-m") else "task.pdrm")
+    content, kind = FILES[name], name.removeprefix("rarer/")
+    file = Path("task.json" if kind.startswith("json") else "task.txt" if kind.startswith("reward-m") else "task.pdrm")
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     outcome = pdrm("check", file)
     assert outcome.code == 2
@@ -28,7 +30,7 @@ def test_message_is_as_agreed_and_nothing_is_written(name, pdrm, tmp_path, monke
 
 
 def test_every_golden_message_has_its_file():
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(FAULTY)
+    assert {str(path.relative_to(GOLDEN).with_suffix("")) for path in GOLDEN.rglob("*.txt")} == set(FILES)
 
 
 def test_the_file_they_start_from_is_good(pdrm, tmp_path):

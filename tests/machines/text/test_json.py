@@ -9,7 +9,8 @@ import pytest
 from pdrm.errors import PdrmError
 from pdrm.machines.catalogue import catalogue, names
 from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import to_json
+from pdrm.machines.text.json_form import read_json, to_json
+from pdrm.machines.text.writer import to_text
 
 SCHEMA = json.loads(files("pdrm.machines.text").joinpath("schema.json").read_text())
 
@@ -37,3 +38,117 @@ def test_what_the_schema_refuses_is_refused():
         assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(bad)
         with pytest.raises(PdrmError):
             parse(json.dumps(bad))
+
+
+PUSHDOWN = """{
+  "pdrm": 1,
+  "name": "m",
+  "events": ["é", "b"],
+  "exclusive": [["é", "b"]],
+  "stack": ["#", "A"],
+  "states": ["u", "dead"],
+  "start": "u",
+  "final": ["f"],
+  "otherwise": {"do": "go", "to": "f", "reward": -0.5},
+  "rules": [
+    {"from": "u", "to": "dead", "label": "é & !b", "top": "z", "push": ["A", "z"], "reward": 1.0},
+    {"from": "u", "to": "f", "label": "{b}", "top": "#", "push": [], "reward": 0.0}
+  ]
+}
+"""
+COUNTING = """{
+  "pdrm": 1,
+  "name": "c",
+  "events": ["a"],
+  "counters": 2,
+  "start": "u",
+  "final": [],
+  "otherwise": {"do": "error"},
+  "rules": [
+    {"from": "u", "to": "u", "label": "a", "tests": ["0", "-"], "changes": [1, -2], "reward": 0.0}
+  ]
+}
+"""
+REWARD = """{
+  "pdrm": 1,
+  "name": "r",
+  "events": ["a"],
+  "start": "u",
+  "final": ["f"],
+  "otherwise": {"do": "stay", "reward": 0.0},
+  "rules": [
+    {"from": "u", "to": "f", "label": "a", "reward": 1.0}
+  ]
+}
+"""
+BARE = """{
+  "pdrm": 1,
+  "name": "bare",
+  "events": [],
+  "start": "u",
+  "final": [],
+  "otherwise": {"do": "error"},
+  "rules": [
+  ]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (
+            PUSHDOWN,
+            "name m\nevents é b\nexclusive é b\nstack # A\nstates u dead\nstart u\nfinal f\notherwise go f -0.5\n"
+            "u -> dead : é & !b, z / A z, 1\nu -> f : {b}, # / eps, 0\n",
+        ),
+        (COUNTING, "name c\nevents a\ncounters 2\nstart u\notherwise error\nu -> u : a, [0, -] / [+1, -2], 0\n"),
+        (REWARD, "name r\nevents a\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 1\n"),
+        (BARE, "name bare\nstart u\notherwise error\n"),
+    ],
+)
+def test_each_kind_is_written_and_read_in_full(form, text):
+    machine = parse(text)
+    assert to_json(machine) == form
+    assert parse(form) == machine
+    assert parse(to_text(machine)) == machine
+    jsonschema.validate(json.loads(form), SCHEMA)
+
+
+def test_places_in_json():
+    rule = parse(PUSHDOWN, "m.json").transitions[1]
+    assert (str(rule.where), rule.where.text) == ("m.json:13:5", PUSHDOWN.splitlines()[12])
+    assert parse(REWARD.replace('"name": "r",', ""), "folder/walk.json").name == "walk"
+    assert parse('{"$schema": "x", ' + REWARD[1:]) == parse(REWARD)
+
+
+def test_every_word_of_a_header_has_its_place():
+    document = read_json(PUSHDOWN, "m.json")
+    lines = PUSHDOWN.splitlines()
+    found = {}
+    for header in document.headers:
+        assert header.keyword.where.file == "m.json"
+        assert f'"{header.keyword.text}"' in lines[header.keyword.where.line - 1]
+        for word in header.words:
+            shown = lines[word.where.line - 1][word.where.column - 1 :][: word.where.width]
+            found.setdefault(header.keyword.text, []).append((word.text, shown))
+    assert found == {
+        "name": [("m", '"m"')],
+        "start": [("u", '"u"')],
+        "events": [("é", '"é"'), ("b", '"b"')],
+        "stack": [("#", '"#"'), ("A", '"A"')],
+        "states": [("u", '"u"'), ("dead", '"dead"')],
+        "final": [("f", '"f"')],
+        "exclusive": [("é", '"é"'), ("b", '"b"')],
+        "otherwise": [("go", '"go"'), ("f", '"f"'), ("-0.5", "-0.5")],
+    }
+    (counters,) = [header for header in read_json(COUNTING, "c.json").headers if header.keyword.text == "counters"]
+    assert [(word.text, str(word.where)) for word in counters.words] == [("2", "c.json:5:15")]
+
+
+def test_long_lines_and_odd_names_are_read():
+    """One line of 20,000 characters; brackets within strings do not count as depth, nor does any letter; and an event that
+    is called as a key of an automaton is none."""
+    names = ["X" * 60, "input_symbols", *(f"event{i}" for i in range(1_500))]
+    head = {"$schema": '"' + "[{" * 50, "pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "rules": []}
+    assert parse(json.dumps(head | {"events": names})).events == tuple(names)

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from pdrm.errors import PdrmError
 from pdrm.machines.catalogue import catalogue, names, text_of
 from pdrm.machines.text.files import parse
-from pdrm.machines.text.layout import lay_out
+from pdrm.machines.text.layout import lay_out, spaced
 from pdrm.machines.text.writer import to_text
 
 
@@ -39,3 +40,119 @@ def test_blocks_are_indented_by_four():
     assert lay_out(text, "t") == (
         "for a in x y:\n    u -> v : a, 1\n    for b in x y where b != a:\n        // why\n        v -> u : b, 1\nu -> u : t, 2\n"
     )
+
+
+LOOSE = """
+
+// the task
+name   loose
+events a   b
+final
+map back  a : b   b:a // turns
+  // a remark of its own
+
+
+  otherwise   stay   0  // wait
+
+
+stack # A
+start u
+longest_state->u:{a ,b},z/A z,-1   //one
+u -> u:!( a|b ),   #/#, 0
+u->longest_state : eps,A/eps,0.5//two
+
+for x in a b where x!=a  and  back( x )==a :   // both
+  u -> f:{x},#/#,1
+  for y in a:
+      f2->f : {x,y}, eps / A A,  1 // here
+
+      // there
+  u->f : x, A/ eps, 1
+
+
+// end
+   """
+NEAT = """// the task
+name      loose
+events    a b
+final
+map       back a:b b:a  // turns
+// a remark of its own
+
+otherwise stay 0  // wait
+
+stack     # A
+start     u
+longest_state -> u             : {a, b},   z / A z, -1   //one
+u             -> u             : !(a | b), # / #,   0
+u             -> longest_state : eps,      A / eps, 0.5  //two
+
+for x in a b where x != a and back(x) == a:  // both
+    u -> f : {x}, # / #, 1
+    for y in a:
+        f2 -> f : {x, y}, eps / A A, 1  // here
+
+        // there
+    u -> f : x, A / eps, 1
+
+    // end
+"""
+
+
+def test_all_of_the_layout():
+    assert lay_out(LOOSE, "t") == NEAT
+    assert lay_out(NEAT, "t") == NEAT
+    assert lay_out("events a", "t") == "events    a\n"
+    assert lay_out("\n \n", "t") == "\n"
+
+
+def test_rules_of_every_kind_are_laid_out():
+    assert lay_out("u->v:a,1\nu2->v:true,  -10", "t") == "u  -> v : a,    1\nu2 -> v : true, -10\n"
+    counting = "u->v:a,[0,-]/[+1,0],1\nu->v:b,[1 ,1]/[ -1,-12],1"
+    assert lay_out(counting, "t") == "u -> v : a, [0, -] / [+1, 0],   1\nu -> v : b, [1, 1] / [-1, -12], 1\n"
+
+
+def test_what_cannot_be_read_is_said_with_its_place():
+    for text, place in (
+        ("events a\nu -> : a, 1", "f.pdrm:2:6"),
+        ("events a\nfor x in:", "f.pdrm:2:9"),
+        ("x" * 10_001, "f.pdrm:1:10001"),
+    ):
+        with pytest.raises(PdrmError, match=place):
+            lay_out(text, "f.pdrm")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name      all\nevents    a b\nexclusive a b\nstack     # A\nstates    u dead\nstart     u\nfinal     f g\notherwise go f -1\n\n"
+        "u -> dead : a, # / eps, 0\nu -> g    : b, A / A A, 1\n",
+        "name      count\nevents    a\ncounters  2\nstates    u dead\nstart     u\nfinal\notherwise error\n\nu -> u : a, [0, -] / [+1, 0], 0\n",
+        "name      plain\nevents    a\nstates    u v\nstart     u\nfinal     f\notherwise stay 0.5\n\nu -> f : a, 1\n",
+        "name      bare\nevents\nstart     u\nfinal\notherwise stay 0\n",
+    ],
+)
+def test_machines_are_written_in_full(text):
+    assert to_text(parse(text)) == text
+
+
+def test_spaces_between_words_and_signs():
+    spaces = {
+        "a&(b|c)": "a & (b | c)",
+        "a & f(x)": "a & f(x)",
+        "a|back_( x )": "a | back_(x)",
+        "! ( a )": "!(a)",
+        "A X": "A X",
+        "X , Y": "X, Y",
+        "a->b": "a -> b",
+        "x!=y": "x != y",
+        "x==y": "x == y",
+        "[ 0,- ] / [+1 , -2]": "[0, -] / [+1, -2]",
+        "_(a)": "_(a)",
+    }
+    assert {code: spaced(code) for code in spaces} == spaces
+
+
+def test_names_at_the_ends_of_a_text_are_kept():
+    assert lay_out("events X", "t") == "events    X\n"
+    assert lay_out("X -> X : a, 1", "t") == "X -> X : a, 1\n"

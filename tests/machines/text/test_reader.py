@@ -109,3 +109,75 @@ def test_saving_fails_without_harm(tmp_path):
     with pytest.raises(PdrmError, match="E0502"):
         save(machine, tmp_path / "nowhere" / "m.pdrm")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.pdrm"]
+
+
+def said(call, *arguments):
+    with pytest.raises(PdrmError) as caught:
+        call(*arguments)
+    return str(caught.value)
+
+
+def test_words_and_labels():
+    assert parse_word(" - a  b+a ") == [frozenset(), frozenset("a"), frozenset("ab")]
+    assert parse_word("") == []
+    assert word_text([frozenset(), frozenset("ba")]) == "- a+b"
+
+
+def test_conditions_of_loops():
+    head = "events a b c\nstack #\nstart u\nfinal f\notherwise stay 0\nmap f a:b b:c c:a\n"
+    loop = "for x in a b c where {}:\n    u -> f : {{x}}, # / #, 0\n"
+    kept = {
+        "x == b": "b",
+        "x != b": "ac",
+        "f(x) == b": "a",
+        "f(x) != f(b)": "ac",
+        "x == x": "abc",
+        "x != a and x != b": "c",
+        "a == b": "",
+        "f(f(x)) == a": "b",
+    }
+    for condition, events in kept.items():
+        rules = parse(head + loop.format(condition)).transitions
+        assert [rule.guard for rule in rules] == [Exactly(frozenset(event)) for event in events], condition
+    nested = "for x in a b:\n    for y in x c:\n        u -> f : {y}, # / #, 0\n"
+    with pytest.raises(PdrmError, match=r"two rules apply in state `u` for label \{c\}"):
+        parse(head + nested)
+    once = parse(
+        head + nested.replace("for x in a b", "for x in a").replace("u -> f : {y}", "u -> f : {x, y}")
+    ).transitions
+    assert [rule.guard for rule in once] == [Exactly(frozenset("a")), Exactly(frozenset("ac"))]
+
+
+def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
+    tests = ", ".join(["-"] * 16)
+    text = f"events a\ncounters 16\nstart u\notherwise error\nu -> u : a, [{tests}] / [{tests.replace('-', '0')}], 0\n"
+    assert parse(text).counters == 16
+    few, some, many = (" ".join(f"{name}{i}" for i in range(size)) for name, size in (("a", 3), ("s", 59), ("t", 113)))
+    loops = f"for x in {some}:\n    for y in {many}:\n        for e in {few}:\n            x -> y : e, 0\n"
+    assert said(parse, f"events {few}\nstart s0\notherwise stay 0\n{loops}") == (
+        "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^\n"
+        "  fix: use fewer or smaller loops"
+    )
+
+
+def test_what_a_machine_cannot_be_saved_as(tmp_path):
+    machine = parse("0\n[1]")
+    assert (
+        said(save, machine, tmp_path / "m.exe")
+        == "error[E0503]: no machine format ends in `.exe`\n  fix: use one of .pdrm, .json"
+    )
+    assert (
+        said(save, machine, tmp_path / "m")
+        == "error[E0503]: no machine format ends in `m`\n  fix: use one of .pdrm, .json"
+    )
+
+
+def test_a_state_may_be_called_for():
+    machine = parse("events a\nstart for\nfinal map\notherwise stay 0\nfor -> map : a, 1\n")
+    assert [str(rule) for rule in machine.transitions] == ["for -> map : a, 1"]
+
+
+def test_otherwise_has_its_place():
+    for what in ("error", "stay 1", "go u 1"):
+        machine = parse(f"events a\nstart u\notherwise {what}\nu -> u : a, 1\n", "m.pdrm")
+        assert (str(machine.otherwise), str(machine.otherwise.where)) == (what, "m.pdrm:3:1")

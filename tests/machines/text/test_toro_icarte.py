@@ -4,6 +4,7 @@ import itertools
 
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.text.files import parse
+from pdrm.machines.text.toro_icarte import looks_like, read_toro_icarte
 
 OFFICE = """0 # initial state
 [3] # terminal state
@@ -45,3 +46,69 @@ def test_no_final_states_and_double_quotes():
     machine = parse('0\n[]\n(0,1,"True",ConstantRewardFunction(1))\n(1,0,"c|d",ConstantRewardFunction(2))')
     assert machine.final == ("undefined",)
     assert machine.run([frozenset(), frozenset("c")]).reward == 3
+
+
+def toro(text):
+    document = read_toro_icarte(text, "f.txt")
+    return [str(error) for error in document.errors]
+
+
+def test_lines_that_do_not_begin_as_they_should():
+    first = "error[E0101]: the first line must be the number of the initial state\n  --> f.txt:{}:1\n{}  fix: write `0`"
+    second = "error[E0101]: the second line must list the final states\n  --> f.txt:{}:1\n{}  fix: write `[2]`, or `[]` for none"
+    assert toro("") == [first.format(1, "  |\n1 | \n  | ^\n")]
+    assert toro("# nothing\nhello\n[1]") == [first.format(2, "  |\n2 | hello\n  | ^\n")]
+    assert toro("0") == [second.format(1, "  |\n1 | 0\n  | ^\n")]
+    assert toro("0\n(1)\n(2)") == [second.format(2, "  |\n2 | (1)\n  | ^\n")]
+    assert toro("0\n# none\n(1)") == [second.format(3, "  |\n3 | (1)\n  | ^\n")]
+
+
+def test_which_texts_are_taken_for_such_files():
+    rule = "(0,1,'a',ConstantRewardFunction(1))"
+    for text in ("0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
+        assert looks_like(text), text
+    for text in (
+        "0",
+        "0\n",
+        "",
+        "[1]\n0",
+        "0 1\n[1]",
+        "0\n[a]",
+        "0\n1",
+        "\n\n\n\n\n\n\n0\n[1]",
+        "name x\n[1]",
+        "1234567890\n[1]",
+    ):
+        assert not looks_like(text), text
+
+
+def test_all_of_a_reward_machines_file():
+    text = (
+        "2 # first\n[7, 3]\n\n# rules\n(2,3,'True', ConstantRewardFunction( -1.5 )) # go\n"
+        '(3,9,"a",ConstantRewardFunction(1)),\n(4, 2, "!b | False", ConstantRewardFunction(1)),\n'
+    )
+    machine = parse(text, "task.txt")
+    assert (machine.name, machine.start, machine.final, str(machine.otherwise)) == (
+        "task",
+        "u2",
+        ("u7", "u3", "undefined"),
+        "go undefined 0",
+    )
+    assert (machine.states, machine.events) == (("u2", "u4"), ("b",))
+    assert [str(rule) for rule in machine.transitions] == ["u2 -> u3 : true, -1.5", "u4 -> u2 : !b | false, 1"]
+    assert [(rule.where.line, rule.where.column, rule.where.width) for rule in machine.transitions] == [
+        (5, 1, 49),
+        (7, 1, 48),
+    ]
+    document = read_toro_icarte(text, "task.txt")
+    places = {
+        header.keyword.text: (header.keyword.where.line, header.words[0].where.line) for header in document.headers
+    }
+    assert places == {"events": (1, 1), "states": (1, 1), "start": (1, 1), "final": (2, 2), "otherwise": (1, 1)}
+    assert [rule.vector for rule in document.rules] == [False, False]
+    assert [(rule.look, rule.change) for rule in document.rules] == [(None, None)] * 2
+
+
+def test_a_reward_machine_of_two_lines_has_no_rules():
+    machine = parse("0\n[1]", "empty.txt")
+    assert (machine.states, machine.transitions, machine.final) == (("u0",), (), ("u1", "undefined"))

@@ -125,10 +125,17 @@ def _scalar(token: Token, lines: list[Line]) -> str | float | bool | None:
 
 
 def _check_depth(lines: list[Line]) -> None:
+    """Refuse what is nested beyond reason, before anything recurses over it. Brackets within a string are text."""
     depth = 0
     for line in lines:
+        inside = escaped = False  # a string ends with its line
         for column, character in enumerate(line.text, 1):
-            depth += (character in "[{") - (character in "]}")
+            if inside:
+                inside, escaped = character != '"' or escaped, character == "\\" and not escaped
+            elif character == '"':
+                inside = True
+            else:
+                depth += (character in "[{") - (character in "]}")
             if depth > DEEPEST:
                 raise TooDeep(
                     f"nested more than {DEEPEST} deep", where=line.at(column), fix="is this a machine's JSON?"

@@ -61,7 +61,7 @@ def _plain(line: Line, depth: int) -> str:
         if first == "for":
             code = spaced(code)
         elif first == "map":
-            code = f"{first:<{KEYWORD_WIDTH}}{spaced(rest[0]).replace(' :', ':').replace(': ', ':')}"
+            code = f"{first:<{KEYWORD_WIDTH}}{spaced(rest[0]).replace(': ', ':')}"
         else:
             code = f"{first:<{KEYWORD_WIDTH}}{' '.join(rest[0].split()) if rest else ''}".rstrip()
     indented = " " * (INDENT * depth) + code if code or line.comment else ""

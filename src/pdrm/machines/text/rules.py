@@ -16,7 +16,7 @@ WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
 def stack_rule(rule: RuleSpec) -> Transition:
     """`u0 -> u1 : LABEL, TOP / PUSH, REWARD`."""
-    if rule.look is None or rule.change is None or rule.vector or len(rule.look) != 1:
+    if rule.look is None or rule.change is None or rule.vector:
         fix = "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
         raise CannotRead(
             "a rule of a machine with a stack names the top and what replaces it", where=rule.where, fix=fix

@@ -66,14 +66,14 @@ def read_bytes(path: Path) -> bytes:
 def decode(data: bytes, file: str) -> str:
     """The text of a file's bytes, or `NotUtf8` at the first wrong one."""
     try:
-        return data[:LARGEST_FILE].decode("utf-8").removeprefix("\ufeff")
+        return data[:LARGEST_FILE].decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         if len(data) > LARGEST_FILE and error.start > LARGEST_FILE - 4:
-            return data[: error.start].decode("utf-8")
-        before = data[: error.start].decode("utf-8", "replace")
+            return data[: error.start].decode()
+        before = data[: error.start].decode()
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        text = data.split(b"\n")[line - 1].decode("utf-8", "replace")
+        text = data.split(b"\n")[line - 1].decode(errors="replace")
         raise NotUtf8(
             f"byte 0x{data[error.start]:02x} is not UTF-8 text",
             where=Where(file, line, column, text[: column + LONGEST_LINE]),
@@ -83,7 +83,6 @@ def decode(data: bytes, file: str) -> str:
 
 def split_lines(text: str, file: str, longest: int = LONGEST_LINE) -> list[Line]:
     """The lines of a text, each within the limits."""
-    size = len(text)
     lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
     for line in lines:
         if len(line.text) > longest:
@@ -92,7 +91,8 @@ def split_lines(text: str, file: str, longest: int = LONGEST_LINE) -> list[Line]
                 where=Where(file, line.number, longest + 1, line.text[: longest + 1]),
                 fix="is this a .pdrm file? Its lines are short",
             )
-    if size >= LARGEST_FILE:
+    # A file cut at the limit may be half a character and a byte order mark short of it.
+    if len(text.encode("utf-8", "surrogatepass")) > LARGEST_FILE - 7:
         last = lines[-1]
         raise TooLarge(
             f"the file is larger than {LARGEST_FILE // 2**20} MiB",

@@ -148,7 +148,7 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
     elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
         found = f"`{str(error.token)[:40]}` does not belong here"
         column, width = error.token.column or 1, len(error.token)
-    names = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
+    names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
     expected = sorted({SIGNS.get(name, f"`{name.lower()}`") for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
     return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=f"write {SHAPES[shape]}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pdrm.errors import BadWord, Where
-from pdrm.machines.guard import EMPTY_LABEL, Label
+from pdrm.machines.guard import Label
 
 EMPTY = "-"
 
@@ -17,16 +18,16 @@ def parse_word(text: str) -> list[Label]:
     [['d'], ['d', 't'], [], ['u']]
     """
     labels: list[Label] = []
-    for part in text.split():
+    for found in re.finditer(r"\S+", text):
+        part = found[0]
         events = [] if part == EMPTY else part.split("+")
         if not all(events):
-            column = text.index(part) + 1
             raise BadWord(
                 f"`{part}` is no label",
-                where=Where("<word>", 1, column, text, len(part)),
+                where=Where("<word>", 1, found.start() + 1, text, len(part)),
                 fix="join events by `+` as in `d+t`; `-` is the empty label",
             )
-        labels.append(frozenset(events) if events else EMPTY_LABEL)
+        labels.append(frozenset(events))
     return labels
 
 

@@ -1,0 +1,187 @@
+"""Warnings about pushdown machines, word for word and with their places."""
+
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guard import ALWAYS, And, Event, Exactly, Not
+from pdrm.machines.text.files import parse
+from pdrm.machines.transition import Otherwise
+
+HEAD = "name m\nevents a b c\nexclusive a b c\nstack # A B\nstart u\nfinal f g\n"
+
+
+def said(text):
+    """Every warning: its code, its words and its line."""
+    return [(one.code, one.message, one.where and one.where.line) for one in parse(text).findings()]
+
+
+def test_states_that_no_word_reaches():
+    found = said(
+        HEAD + "otherwise go f 0\nu -> u : a | b | c, z / B A z, 0\nv -> g : a, z / z, 1\nw -> g : a, z / z, 1\n"
+    )
+    assert found[:3] == [
+        ("W0601", "state `v` cannot be reached by any word", None),
+        ("W0601", "state `w` cannot be reached by any word", None),
+        ("W0601", "final state `g` cannot be reached by any word", None),
+    ]
+
+
+def test_labels_that_fall_to_otherwise():
+    """The tops at which the same labels are unread are said together; a state of silent moves reads none, and one that
+    no word reaches with a top is not asked about that top."""
+    found = said(
+        HEAD
+        + "otherwise stay -1\n"
+        + "u -> u : a, z / A z, 0\nu -> v : b, A / eps, 0\nu -> w : c, A / eps, 0\n"
+        + "v -> f : eps, # / #, 0\nv -> w : eps, A / eps, 0\n"
+        + "w -> g : true, z / B z, 0\n"
+    )
+    assert [one for one in found if one[0] == "W0602"] == [
+        ("W0602", "in state `u` with top #, no rule reads !a: `otherwise stay -1`", None),
+        ("W0602", "in state `u` with top A, no rule reads !a & !b & !c: `otherwise stay -1`", None),
+    ]
+
+
+def test_tops_that_read_alike_are_listed_together():
+    rules = "u -> u : a, # / A #, 0\nu -> u : a, A / B #, 0\nu -> f : b & a, z / z, 0\nu -> u : b, # / eps, 0\n"
+    found = said(HEAD + "otherwise error\n" + rules)
+    assert [one[1] for one in found if one[0] == "W0602"] == [
+        "in state `u` with top #, no rule reads !a & !b: `otherwise error`",
+        "in state `u` with top A, no rule reads !a: `otherwise error`",
+        "in state `u` with top B or (empty), no rule reads true: `otherwise error`",
+    ]
+
+
+def test_every_top_is_asked_about():
+    """In `v` the bottom is never on top: the tops that come after it are asked about all the same."""
+    found = said(HEAD + "otherwise stay 0\nu -> v : true, # / A #, 0\nv -> v : a, A / B A, 0\nv -> f : eps, B / B, 0\n")
+    assert [one[1] for one in found if one[0] == "W0602"] == [
+        "in state `v` with top A, no rule reads !a: `otherwise stay 0`"
+    ]
+
+
+def test_rules_that_never_apply():
+    text = (
+        HEAD
+        + "otherwise stay 0\n"
+        + "u -> u : true, # / #, 0\n"
+        + "u -> f : a & b, A / A, 0\n"  # line 9: a and b are exclusive
+        + "u -> g : a, B / B, 0\n"  # line 10: B is never pushed
+        + "u -> g : a, z / z, 0\n"  # line 11: beaten by the rule of line 8
+        + "v -> g : a, z / z, 0\n"  # of a state that is not reached: said once, for the state
+    )
+    assert [one for one in said(text) if one[0] == "W0603"] == [
+        ("W0603", "no label fits `a & b`, so this rule never applies: u -> f : a & b, A / A, 0", 9),
+        ("W0603", "its top of stack never occurs in that state, or other rules beat it: u -> g : a, B / B, 0", 10),
+        ("W0603", "its top of stack never occurs in that state, or other rules beat it: u -> g : a, z / z, 0", 11),
+    ]
+
+
+def test_names_that_no_rule_mentions():
+    text = HEAD + "otherwise stay 0\nu -> f : {a}, z / A z, 0\nu -> g : b & !c, eps / eps, 0\n"
+    assert [one for one in said(text.replace("{a}, z / A z", "{a}, A / A")) if one[0] == "W0604"] == [
+        ("W0604", "stack symbol `B` is declared but no rule mentions it", None)
+    ]
+    only = HEAD + "otherwise stay 0\nu -> f : a, # / B #, 0\n"
+    assert [one for one in said(only) if one[0] == "W0604"] == [
+        ("W0604", "event `b` is declared but no rule mentions it", None),
+        ("W0604", "event `c` is declared but no rule mentions it", None),
+        ("W0604", "stack symbol `A` is declared but no rule mentions it", None),
+    ]
+
+
+def test_a_silent_rule_that_is_used_is_none_to_warn_of():
+    assert (
+        said(
+            "name m\nevents a\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> v : eps, # / #, 0\nv -> f : a, # / #, 0\nv -> v : !a, # / #, 0\n"
+        )
+        == []
+    )
+
+
+def test_more_cases_than_can_be_listed_are_given_up():
+    """The formula has 11 cases; the labels it leaves over have 2^11."""
+    head = f"name m\nevents {' '.join(f'e{i}' for i in range(22))}\nstack #\nstart u\nfinal f\notherwise stay 0\n"
+    formula = " | ".join(f"e{2 * i} & e{2 * i + 1}" for i in range(11))
+    found = [(one.code, one.message) for one in parse(head + f"u -> u : {formula}, # / #, 0\n").findings()]
+    assert found == [("W0602", "the undefined cases are not listed: a formula splits into more than 2,000 cases")]
+
+
+def test_how_left_over_labels_are_described():
+    sigma = Alphabet(("a", "b", "c", "d"))
+    cubes = [sigma.cube([event]) for event in sigma.events]
+    assert sigma.described(cubes[:1]) == "a"
+    assert sigma.described(cubes[:3]) == "a | b | c"
+    assert sigma.described(cubes) == "a | b | c | … (1 more)"
+    assert sigma.described([]) == ""
+    assert [str(sigma.formula(cube)) for cube in (sigma.cube(), sigma.cube(forbidden="a"), sigma.cube("bd", "a"))] == [
+        "true",
+        "!a",
+        "b & d & !a",
+    ]
+
+
+def counting(rules, counters=2, otherwise=None):
+    return CountingRewardAutomaton("m", ("A",), counters, "u", ("f",), otherwise or Otherwise.stay(0), tuple(rules))
+
+
+def test_patterns_are_listed_in_the_order_of_the_states():
+    """A counter counted down may be zero or not; counted down at zero, or not changed, it is what it was."""
+    rules = [
+        CountingTransition("u", "w", Exactly(frozenset("A")), ("-", "-"), (1, 0), 0),
+        CountingTransition("w", "v", Exactly(frozenset("A")), ("-", "-"), (-1, -1), 0),
+        CountingTransition("w", "x", Exactly(frozenset()), ("-", "-"), (0, 0), 0),
+        CountingTransition("v", "f", Exactly(frozenset("A")), ("-", "-"), (0, 0), 0),
+        CountingTransition("x", "f", Exactly(frozenset("A")), ("-", "-"), (0, 0), 0),
+    ]
+    assert [one.message for one in counting(rules).findings()] == [
+        "in state `u` with counters [0, 0], no rule reads !A: `otherwise stay 0`",
+        "in state `v` with counters [0, 0] or [1, 0], no rule reads !A: `otherwise stay 0`",
+        "in state `x` with counters [1, 0], no rule reads !A: `otherwise stay 0`",
+    ]
+
+
+def test_idle_counting_rules_have_their_place():
+    text = (
+        "name m\nevents A B\nexclusive A B\ncounters 1\nstart u\nfinal f\notherwise stay 0\n"
+        "u -> f : A & B, [-] / [0], 0\nu -> f : A, [1] / [0], 0\nu -> f : true, [0] / [0], 0\n"
+    )
+    assert said(text) == [
+        ("W0603", "no label fits `A & B`, so this rule never applies: u -> f : A & B, [-] / [0], 0", 8),
+        ("W0603", "its counter tests never hold in that state: u -> f : A, [1] / [0], 0", 9),
+    ]
+
+
+def test_where_otherwise_leads_is_reached_too():
+    rules = [
+        CountingTransition("u", "u", Event("A"), ("-", "-"), (0, 0), 0),
+        CountingTransition("v", "f", ALWAYS, ("0", "0"), (0, 0), 0),
+        CountingTransition("v", "f", ALWAYS, ("1", "-"), (0, 0), 0),
+    ]
+    found = counting(rules, otherwise=Otherwise.go("v", 1)).findings()
+    assert [one.message for one in found] == [
+        "in state `u` with counters [0, 0], no rule reads !A: `otherwise go v 1`",
+        "its counter tests never hold in that state: v -> f : true, [1, -] / [0, 0], 0",
+    ]
+    covered = [CountingTransition("u", "f", Not(Event("A")), ("-", "-"), (0, 0), 0), *rules]
+    assert [one.message for one in counting(covered, otherwise=Otherwise.go("v", 1)).findings()] == [
+        "state `v` cannot be reached by any word"
+    ]
+
+
+def test_many_zero_patterns_are_given_up_word_for_word():
+    counters = 14
+    names = [f"u{i}" for i in range(counters)]
+    one_up = [
+        CountingTransition(name, after, guard, ("-",) * counters, tuple(change * (i == j) for j in range(counters)), 0)
+        for i, (name, after) in enumerate(zip(names, [*names[1:], "u0"], strict=True))
+        for guard, change in ((Event("A"), 1), (Not(Event("A")), 0))
+    ]
+    machine = CountingRewardAutomaton("m", ("A",), counters, "u0", (), Otherwise.stay(0), tuple(one_up))
+    assert [(one.code, one.message) for one in machine.findings()] == [
+        ("W0602", "the undefined cases are not listed: there are more than 10,000 states and zero patterns")
+    ]
+
+
+def test_a_guard_of_no_label_fits_nothing():
+    rule = CountingTransition("u", "f", And((Event("A"), Not(Event("A")))), ("-", "-"), (0, 0), 0)
+    assert [one.code for one in counting([rule]).findings()] == ["W0601", "W0602", "W0603"]

@@ -1,0 +1,137 @@
+"""Bytes to text to lines: limits, encodings, places."""
+
+import pytest
+
+from pdrm.errors import PdrmError
+from pdrm.machines.text import source
+from pdrm.machines.text.files import load
+from pdrm.machines.text.source import LONGEST_LINE, Line, check_depth, decode, read_bytes, split_lines
+
+
+def said(call, *arguments):
+    with pytest.raises(PdrmError) as caught:
+        call(*arguments)
+    return str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    missing = tmp_path / "missing.pdrm"
+    expected = f"error[E0501]: {missing} cannot be opened: no such file or directory\n  fix: check the path and its permissions"
+    assert said(read_bytes, missing) == expected
+    assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} cannot be opened: is a directory")
+
+
+class Odd:
+    """A path that cannot be opened, for no reason given."""
+
+    def open(self, _mode):
+        raise OSError
+
+    def __str__(self):
+        return "odd"
+
+
+def test_a_file_that_cannot_be_opened_for_no_reason():
+    assert said(read_bytes, Odd()).startswith("error[E0501]: odd cannot be opened: oserror\n")
+
+
+def test_no_more_is_read_than_is_allowed(tmp_path, monkeypatch):
+    file = tmp_path / "large.pdrm"
+    file.write_bytes(b"a" * 20)
+    monkeypatch.setattr(source, "LARGEST_FILE", 8)
+    assert read_bytes(file) == b"a" * 9
+    assert decode(b"a" * 9, "f") == "a" * 8
+
+
+def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
+    monkeypatch.setattr(source, "LARGEST_FILE", 8)
+    assert decode(b"aaaaaaa\xc3\xa9", "f") == "aaaaaaa"
+    assert decode(b"aaaaa\xf0\x9f\x98\x80", "f") == "aaaaa"
+    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaa\xc3aaaa", "f")
+    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaaaaa\xc3", "f")
+
+
+def test_the_place_of_a_byte_that_is_no_text():
+    data = "première\nd\u00e9j\u00e0 ".encode() + b"\xffvu\nlast"
+    assert said(decode, data, "f.pdrm") == (
+        "error[E0105]: byte 0xff is not UTF-8 text\n  --> f.pdrm:2:6\n  |\n2 | d\u00e9j\u00e0 \ufffdvu\n  |      ^\n  fix: save the file as UTF-8"
+    )
+    assert "f:1:1" in said(decode, b"\xffa", "f")
+    assert decode(b"\xef\xbb\xbfname", "f") == "name"
+
+
+def test_a_long_line_is_quoted_around_the_byte():
+    with pytest.raises(PdrmError) as caught:
+        decode(b"x" * 30_000 + b"\xff" + b"y" * 30_000, "f")
+    assert caught.value.where.column == 30_001
+    assert len(caught.value.where.text) == 30_001 + LONGEST_LINE
+
+
+def test_lines_and_their_limits():
+    lines = split_lines("a\r\nb \n\nc", "f")
+    assert lines == [Line("f", 1, "a"), Line("f", 2, "b "), Line("f", 3, ""), Line("f", 4, "c")]
+    assert split_lines("x" * LONGEST_LINE, "f")[0].text == "x" * LONGEST_LINE
+    assert said(split_lines, f"a\n{'x' * 11}", "f", 10) == (
+        "error[E0106]: line 2 is 11 characters long or more; 10 is the most\n  --> f:2:11\n  |\n2 | xxxxxxxxxxx\n  |           ^\n"
+        "  fix: is this a .pdrm file? Its lines are short"
+    )
+
+
+def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
+    monkeypatch.setattr(source, "LARGEST_FILE", 3 * 2**20)
+    text = f"{'a' * 2047}\n" * 1536
+    assert len(split_lines(text[:-7], "f")) == 1536
+    assert said(split_lines, f"{text[:-2048]}{'b' * 2039}\ncd", "f") == (
+        "error[E0106]: the file is larger than 3 MiB\n  --> f:1537:2\n     |\n1537 | cd\n     |  ^\n"
+        "  fix: a machine of this size is better built in Python"
+    )
+    assert "f:1537:1" in said(split_lines, text, "f")
+
+
+@pytest.mark.parametrize("begins", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b" ", b"  "])
+def test_a_file_of_wide_characters_is_not_read_in_part(begins, tmp_path, monkeypatch):
+    """Cut at the limit it has fewer characters than bytes, and may end within one: what is left is no machine."""
+    monkeypatch.setattr(source, "LARGEST_FILE", 2**12)
+    file = tmp_path / "wide.pdrm"
+    head = "events a\nstack #\nstart u\notherwise stay 0\nu -> u : {a}, # / #, 0\n// "
+    file.write_bytes(begins + head.encode() + "\U0001f600\n// ".encode() * 2_000)
+    assert "E0106" in said(load, file)
+
+
+def test_parts_of_a_line():
+    line = Line("f", 7, "  a -> b // c // d ")
+    assert (line.indent, line.code, line.comment) == (2, "  a -> b", "// c // d")
+    assert (Line("f", 1, "a").comment, Line("f", 1, "   ").indent, Line("f", 1, "// x").indent) == ("", 0, 0)
+    where = line.at(3, 4)
+    assert (where.file, where.line, where.column, where.text, where.width) == ("f", 7, 3, line.text, 4)
+    assert line.at(3).width == 1
+
+
+def depth_said(text):
+    return said(check_depth, Line("f", 1, text))
+
+
+def test_depth_counts_brackets_and_negations_together():
+    for fine in (
+        "(" * 40,
+        "!" * 40,
+        "(" * 20 + "!" * 20,
+        "!a" * 100,
+        "()" * 100,
+        "([{}])" * 50,
+        "! " * 40,
+        "a // " + "(" * 99,
+    ):
+        check_depth(Line("f", 1, fine))
+    assert depth_said("(" * 41).startswith("error[E0107]: nested 41 deep; 40 is the most\n  --> f:1:41\n")
+    assert depth_said("(" * 41).endswith("  fix: simplify the formula")
+    assert "nested 42 deep" in depth_said("a(" + "!" * 41 + "a) & ((")
+    assert "f:1:43" in depth_said("a(" + "!" * 41 + "a) & ((")
+    assert "nested 41 deep" in depth_said("[" * 20 + "{" * 10 + "(" * 10 + "!\t!"[:1])
+    assert "nested 41 deep" in depth_said("!\t" * 41)
+
+
+def test_the_file_is_named_where_a_byte_is_no_text(tmp_path):
+    file = tmp_path / "task.pdrm"
+    file.write_bytes(b"name \xff")
+    assert f"--> {file}:1:6" in said(load, file)

@@ -1,0 +1,62 @@
+"""The page of mutants adds up and explains every survivor; the copy that is mutated is the package with its decorators moved."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.mutants import MACHINES, undecorated
+from pages.survivors import Survivor, reasons
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "mutants.md").read_text()
+
+
+def test_the_page_adds_up():
+    total, noticed, survived = (
+        int(re.search(pattern, PAGE)[1].replace(",", ""))
+        for pattern in (r"([\d,]+) such mutants", r"noticed ([\d,]+) \(", r"The ([\d,]+) that they did not")
+    )
+    assert noticed + survived == total
+    assert sum(map(int, re.findall(r"^## .*\((\d+)\)$", PAGE, re.MULTILINE))) == survived
+    assert "Not explained" not in PAGE
+
+
+def test_every_file_that_is_named_is_there():
+    files = set(re.findall(r"^\| `([\w/]+\.py)` \|", PAGE, re.MULTILINE))
+    assert files
+    assert all((ROOT / MACHINES / file).exists() for file in files)
+
+
+def test_a_reason_is_for_its_place_alone():
+    (limits,) = [reason for reason in reasons() if reason.title == "Limits that are one off"]
+    line = "if len(found) >= MOST_CASES:"
+    assert limits.fits(Survivor("zero_patterns.py", "reachable_cases", "", line))
+    assert not limits.fits(Survivor("zero_patterns.py", "unread", "", line))
+    assert not limits.fits(Survivor("alphabet.py", "reachable_cases", "", line))
+    assert not limits.fits(Survivor("zero_patterns.py", "reachable_cases", "", "if len(found) > MOST_CASES + 1:"))
+
+
+def functions(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def decorators(tree):
+    return [ast.unparse(one) for node in functions(tree) for one in node.decorator_list]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / MACHINES).rglob("*.py")), ids=lambda file: file.stem)
+def test_nothing_but_decorators_is_moved(file):
+    before = ast.parse(file.read_text())
+    after = ast.parse(undecorated(file.read_text()))
+    bare = [
+        [(node.name, ast.dump(node.args), *map(ast.dump, node.body)) for node in functions(tree)]
+        for tree in (before, after)
+    ]
+    assert bare[0] == bare[1]
+    assert not any(one.startswith(("njit", "lru_cache")) for one in decorators(after))
+    gone = len(decorators(before)) - len(decorators(after))
+    put = [ast.unparse(node) for node in ast.walk(after) if isinstance(node, ast.Assign)]
+    compiled = sum(one.startswith("njit") for one in decorators(before))
+    assert gone - compiled == sum(bool(re.fullmatch(r"(\w+) = (property|lru_cache\(.*\))\(\1\)", one)) for one in put)

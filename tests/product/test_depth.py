@@ -1,0 +1,58 @@
+"""How deep a step looks into the stack: stacks that agree so far are stepped alike by the readable machine."""
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from pdrm.machines.configuration import Configuration
+from pdrm.machines.text.files import parse
+from pdrm.product.depth import pops_in_a_step
+from proofs.random_counting import pushdown_machine
+from proofs.random_machines import random_machine
+
+HEAD = "events a b\nexclusive a b\nstack # A B\nstart u\nfinal f\nstates u v w\n"
+TALL = 4
+
+
+def experience(machine, here, label, k):
+    """What a k-policy gets to know of a step: None where there is no move."""
+    if machine.otherwise.action == "error" and machine.rule(here.state, label, here.top) is None:
+        return None
+    step = machine.step(here, label)
+    return step.after.state, step.reward, step.after.stack[:k]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_stacks_that_agree_so_far_give_the_same_experience(seed):
+    machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
+    pops = pops_in_a_step(machine)
+    for k in range(3) if pops is not None else ():
+        told = pops + max(k, 1)  # the symbols popped, and those that are seen, or looked at, below them
+        seen = {}
+        for stack, state, label in product(
+            product(machine.stack, repeat=TALL), machine.states, machine.alphabet.labels()
+        ):
+            if machine.rule(state, None, stack[0]) is None:
+                got = experience(machine, Configuration(state, stack), label, k)
+                assert seen.setdefault((stack[:told], state, label), got) == got
+
+
+@pytest.mark.parametrize(
+    ("rules", "pops"),
+    [
+        ("otherwise stay 0\nu -> u : a, z / A z, 0\n", 0),
+        ("otherwise stay 0\nu -> u : a, A / B, 0\n", 1),
+        ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> v : eps, A / eps, 0\n", None),
+        ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> v : eps, B / eps, 0\n", None),
+        ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n", 2),
+        # what the rule pushes is popped again before the old stack is
+        ("otherwise stay 0\nu -> v : a, z / B z, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, A / eps, 0\n", 1),
+        ("otherwise stay 0\nu -> v : a, A / B B, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, B / eps, 0\n", 1),
+        # the moves after `otherwise go` pop too
+        ("otherwise go v 0\nu -> u : a, A / A, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n", 2),
+        ("otherwise go v 0\nv -> v : eps, A / eps, 0\n", None),
+    ],
+)
+def test_known_depths(rules, pops):
+    assert pops_in_a_step(parse(HEAD + rules)) == pops

@@ -1,0 +1,123 @@
+"""The product in JAX, step by step against the domain's arrays and the readable machine; episodes begin anew."""
+
+import importlib
+import sys
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pdrm.product.jax_env
+from pdrm.domains import water
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.catalogue import domain
+from pdrm.errors import BadSetting, MissingPackage
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.jax_env.domain import finite_domain, water_domain
+from pdrm.product.jax_env.draws import key_of, seeded, uniforms
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import FullStack, TopK
+from pdrm.product.water_task import WaterTask
+
+
+def symbols_of(product, machine, state):
+    top = product.machine.top(state.configuration, 8)
+    return tuple(machine.stack[symbol - 1] for symbol in top.tolist() if symbol)
+
+
+def test_a_walk_is_the_readable_one_and_begins_anew():
+    """LetterEnv cut to 12 steps: labels lead the machine, the clock truncates, and a new episode starts as the first did."""
+    where, machine = domain("letter"), catalogue("letter")
+    product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))
+    step, renewed = jax.jit(product.step), jax.jit(product.renewed)
+    state, here = product.begin(seeded(3)), machine.begin().after
+    assert product.observe(state).shape == (product.observation_size,)
+    chance, over = np.random.default_rng(0), 0
+    for _ in range(120):
+        before = int(state.environment)
+        action = int(chance.integers(4))
+        state, outcome = step(state, action)
+        label = where.labels[int(outcome.label)]
+        assert int(state.environment) in where.arrays.next[before, action].tolist()
+        taken = machine.step(here, label)
+        here = taken.after
+        assert float(outcome.reward) == pytest.approx(taken.reward)
+        assert product.machine.final(state.configuration) == (here.state in machine.final)
+        assert symbols_of(product, machine, state) == here.stack[:8]
+        seen = np.asarray(product.observe(state))[where.states :]
+        names = (*machine.states, *machine.final)
+        assert names[int(seen[: len(names)].argmax())] == here.state
+        assert bool(outcome.terminated) == (here.state in machine.final)
+        assert bool(outcome.truncated) == (not outcome.terminated and int(state.clock) == 12)
+        ended = outcome.terminated | outcome.truncated
+        after = renewed(state, ended)
+        if ended:
+            assert (int(after.clock), int(after.key) != int(state.key)) == (0, True)
+            over, here = over + 1, machine.begin().after
+        else:
+            assert all(
+                jnp.array_equal(a, b) for a, b in zip(jax.tree.leaves(after), jax.tree.leaves(state), strict=True)
+            )
+        state = after
+    assert over
+
+
+@pytest.mark.parametrize(
+    ("first", "stack"), [({"start_label": 0}, ("A", "#")), ({"start_label": 1}, ("#",)), ({}, ("#",))]
+)
+def test_the_first_label_is_read_where_there_is_one(first, stack):
+    machine = parse("events a b\nstack # A\nstart u\notherwise stay 0\nu -> u : {a}, z / A z, 1\n")
+    where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=9, **first)
+    product = jax_product(finite_domain(where), machine, FullStack(), depth=8)
+    assert symbols_of(product, machine, product.begin(seeded(1))) == stack
+
+
+def test_nothing_of_the_machine_is_seen_without_a_view():
+    where, machine = domain("letter"), catalogue("letter")
+    blind = jax_product(finite_domain(where), machine, None)
+    seen = np.asarray(blind.observe(blind.begin(seeded(0))))
+    assert (seen[: where.states].sum(), seen[where.states :].sum()) == (1, 0)
+
+
+def test_a_first_stack_higher_than_the_depth_is_refused():
+    machine = parse(
+        "events a\nstack # A\nstart u\notherwise stay 0\nu -> v : eps, # / A A #, 0\nv -> v : a, z / z, 0\n"
+    )
+    where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
+    fitting = jax_product(finite_domain(where), machine, TopK(1), depth=3)
+    assert symbols_of(fitting, machine, fitting.begin(seeded(0))) == ("A", "A", "#")
+    with pytest.raises(BadSetting, match="first stack does not fit a depth of 2"):
+        jax_product(finite_domain(where), machine, TopK(1), depth=2).begin(seeded(0))
+
+
+def test_water_moves_as_its_formulas_say():
+    """The product's own draws put into the plain formulas give the same water."""
+    world = water.WaterWorld(step_limit=30)
+    product = jax_product(water_domain(world), catalogue("water"), TopK(1))
+    state = product.begin(seeded(5))
+    plain = water.begin(world, np.asarray(uniforms(key_of(seeded(5), 0), water.START_NUMBERS)), np)
+    for clock in range(5):
+        for own, theirs in zip(jax.tree.leaves(state.environment), jax.tree.leaves(plain), strict=True):
+            assert np.asarray(own) == pytest.approx(np.asarray(theirs), abs=1e-4)
+        drawn = np.asarray(uniforms(key_of(state.key, clock + 1), water.STEP_NUMBERS))
+        push = np.asarray(water.PUSHES, np.float32)[clock]
+        plain, label = water.advance(world, plain, push, drawn, np)
+        state, outcome = product.step(state, clock)
+        assert int(outcome.label) == int(label)
+
+
+def test_a_water_task_is_drawn_before_it_begins():
+    task = WaterTask("water-17")
+    image = task.render()
+    assert image.shape == (500, 660, 3)
+    assert len(np.unique(image)) > 3
+
+
+@pytest.mark.parametrize("package", ["jax", "optax"])
+def test_a_missing_package_is_named_with_its_fix(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackage, match=r"pip install 'pdrm\[jax\]'"):
+        importlib.reload(pdrm.product.jax_env)
