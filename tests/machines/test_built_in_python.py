@@ -1,11 +1,13 @@
 """Machines built in Python, where nothing has a place in a text: what is said of a fault, word for word."""
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
 
-from pdrm.errors import PdrmError
+from pdrm.errors import PdrmError, Where
+from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.catalogue import catalogue, text_of
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
@@ -14,12 +16,14 @@ from pdrm.machines.kernels import begin, step
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
 from pdrm.machines.runs import OK, Runs, Words
+from pdrm.machines.silent import Head, Stops, outcomes
 from pdrm.machines.simulation import pushdown_to_counting
 from pdrm.machines.stacks import MOST_NODES, Stacks
 from pdrm.machines.table import step_table, tabulate
 from pdrm.machines.text.words import parse_word
 from pdrm.machines.transition import Otherwise, Transition, number_text
 from pdrm.machines.translation import MOST_CHANGE, counting_to_pushdown, reward_machine_to_pushdown
+from proofs.random_machines import random_machine
 
 A = frozenset("A")
 STAY = Otherwise.stay(0)
@@ -465,3 +469,64 @@ def test_a_rule_that_does_what_the_beginning_does():
     state, node, paid, status = step(table, stacks, state, node, 0)
     assert (state, stacks.stack_of(node), paid, status) == (0, (1, 1), 0.0, OK)
     assert step_table(table, 0, (1,), 0) == (0, (1, 1), 0.0)
+
+
+def test_places_that_are_given_are_kept():
+    here = Where("task.py", 7, 1)
+    for build in (
+        lambda: machine(otherwise=Otherwise("stay", None, math.inf, here)),
+        lambda: machine(Transition("u", "f", Event("A"), "#", ("#",), math.nan, here)),
+        lambda: counting(CountingTransition("u", "f", Event("A"), ("2",), (0,), 0, here)),
+        lambda: counting(CountingTransition("u", "f", Event("A"), ("0",), (0, 0), 0, here)),
+    ):
+        with pytest.raises(PdrmError) as caught:
+            build()
+        assert caught.value.where == here
+
+
+def test_the_moves_of_a_step_follow_each_other():
+    moving = machine(
+        rule(target="v", top="#", push=("X", "#"), reward=1),
+        rule(source="v", guard=SILENT, top="X", push=(), reward=0.5),
+        otherwise=Otherwise.go("v", 2),
+    )
+    step = moving.step(Configuration("u", ("#",)), A)
+    places = [Configuration("u", ("#",)), Configuration("v", ("X", "#")), Configuration("f", ("#",))]
+    assert [(move.before, move.after, move.reward) for move in step.moves] == [
+        (places[0], places[1], 1),
+        (places[1], places[2], 0.5),
+    ]
+    (move,) = moving.step(places[0], frozenset("B")).moves
+    assert (move.rule, move.before, move.after, move.reward) == (None, places[0], Configuration("v", ("#",)), 2)
+    assert (step.label, step.before) == (A, places[0])
+
+
+def test_configurations_as_text():
+    assert [str(Configuration("u", stack)) for stack in ((), ("A", "#"))] == ["u, (empty)", "u, A #"]
+
+
+def test_a_guard_of_two_thousand_cases_is_the_largest():
+    """5 · 5 · 5 · 2 · 2 · 2 · 2 cases, and one more."""
+    names = iter(f"e{i}" for i in range(99))
+    parts = [Or(tuple(Event(next(names)) for _ in range(size))) for size in (5, 5, 5, 2, 2, 2, 2)]
+    sigma = Alphabet(tuple(f"e{i}" for i in range(30)))
+    assert len(sigma.cubes(And(tuple(parts)))) == 2_000
+    parts[0] = Or((*parts[0].parts, Event("e29")))
+    assert "splits into more than 2,000 cases" in said(sigma.cubes, And(tuple(parts)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_how_silent_moves_end_by_following_them(seed):
+    """From each head alone: its symbol is popped in some state, or the moves stop above it; the empty stack is never popped."""
+    silent = random_machine(Random(seed))
+    found = outcomes(silent)
+    assert set(found) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
+    for head, outcome in found.items():
+        state, stack = head.state, [] if head.top is None else [head.top]
+        while (move := silent.rule(state, None, stack[0] if stack else None)) is not None:
+            stack[:1] = move.pushed(stack[0] if stack else None)
+            state = move.target
+            if not stack and head.top is not None:
+                break
+        popped = head.top is not None and not stack
+        assert outcome == (state if popped else Stops.ABOVE)

@@ -53,7 +53,7 @@ def clashes(machine: PushdownRewardMachine) -> list[Nondeterministic | TooManyCa
 
 
 def clashes_where(
-    machine: Checked[R], place: Callable[[R, R], str | None], fix: str, silent_fix: str = ""
+    machine: Checked[R], place: Callable[[R, R], str | None], fix: str, silent_fix: str
 ) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once; `place` says where besides the label two rules of one state meet (None: nowhere)."""
     found: list[Nondeterministic | TooManyCases] = []

@@ -102,4 +102,4 @@ def number_text(value: float) -> str:
         zeros = len(digits) - len(digits.rstrip("0"))
         return f"{digits[:-zeros]}e{zeros}" if zeros > 4 else digits
     mantissa, e, exponent = repr(value).partition("e")
-    return f"{mantissa.removesuffix('.0')}{e}{int(exponent)}" if e else mantissa
+    return f"{mantissa}{e}{int(exponent)}" if e else mantissa

@@ -63,6 +63,13 @@ RARER: dict[str, str] = {
     "unknown-keyword-for": GOOD + "fo x\n",
     "nothing": "",
     "nothing-but-a-rule": "u -> v : a, 1\n",
+    "formula-too-large": f"events {' '.join(f'e{i}' for i in range(40))}\nstack #\nstart u\notherwise error\nu -> u : "
+    f"{' & '.join(f'(e{2 * i} | e{2 * i + 1})' for i in range(20))}, # / #, 0\n",
+    "two-rules-of-no-top": GOOD + "u2 -> u0 : {a}, eps / A, 0\nu2 -> u1 : {a}, eps / B, 0\n",
+    "two-rules-of-no-top-and-one": GOOD + "u2 -> u0 : {a}, eps / A, 0\nu2 -> u1 : {a}, B / B, 0\n",
+    "two-silent-rules": GOOD + "u2 -> u0 : eps, A / A, 0\nu2 -> u1 : eps, A / B, 0\n",
+    "two-rules-often": GOOD + "".join(f"u2 -> u0 : {{a}}, A / {'A ' * i}A, 0\n" for i in range(5)),
+    "two-rules-twice": GOOD + "".join(f"u{i} -> u0 : {{t}}, A / A, 0\nu{i} -> u1 : {{t}}, A / A, 0\n" for i in (2, 3)),
     "unknown-keyword-far": swap("events  ", "qqqqqqqq"),
     "unknown-state-of-many": "".join([PLAIN, *(f"u{i} -> u{i + 1} : a, 0\n" for i in range(9))]).replace(
         "start u", "start u0"
@@ -105,6 +112,7 @@ RARER: dict[str, str] = {
     "word-before-the-comment": GOOD + "u1 -> u0 : {q, qq}, B / eps, 0 // q\n",
     "line-of-a-loop-too-long": GOOD + f"for x in a b:\n    u1 -> u0 : {{x}}, {'B ' * 5_000}/ eps, 0\n",
     "json-ends-early": '{\n  "pdrm": 1,\n  "start": "u"\n',
+    "json-array": "[1]\n",
     "json-odd-character": '{\n  "pdrm": 1;\n}\n',
     "json-odd-number": '{\n  "pdrm": 1 "start": "u"\n}\n',
     "json-odd-long-string": f'{{\n  "pdrm": 1, "start" "{LONG}"\n}}\n',

@@ -177,6 +177,18 @@ def test_a_state_may_be_called_for():
     assert [str(rule) for rule in machine.transitions] == ["for -> map : a, 1"]
 
 
+def test_names_of_texts_and_their_formats():
+    head = "events a\nstart u\notherwise stay 0\n"
+    assert [parse(head, file).name for file in ("a/walk.pdrm", "my walk.pdrm", "<text>")] == [
+        "walk",
+        "machine",
+        "machine",
+    ]
+    assert parse(head).name == "machine"
+    form = '\n  {"pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "rules": []}  '
+    assert parse(form) == parse(form.strip(), "machine.json")
+
+
 def test_otherwise_has_its_place():
     for what in ("error", "stay 1", "go u 1"):
         machine = parse(f"events a\nstart u\notherwise {what}\nu -> u : a, 1\n", "m.pdrm")

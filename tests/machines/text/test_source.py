@@ -129,6 +129,10 @@ def test_depth_counts_brackets_and_negations_together():
     assert "f:1:43" in depth_said("a(" + "!" * 41 + "a) & ((")
     assert "nested 41 deep" in depth_said("[" * 20 + "{" * 10 + "(" * 10 + "!\t!"[:1])
     assert "nested 41 deep" in depth_said("!\t" * 41)
+    assert "nested 41 deep" in depth_said("(a" * 41)
+    assert "nested 41 deep" in depth_said("X" * 50 + "(" * 41)
+    for fine in ("X" * 50, "!X" * 50, "X" * 50 + "(" * 40):
+        check_depth(Line("f", 1, fine))
 
 
 def test_the_file_is_named_where_a_byte_is_no_text(tmp_path):

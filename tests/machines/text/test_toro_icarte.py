@@ -65,7 +65,8 @@ def test_lines_that_do_not_begin_as_they_should():
 
 def test_which_texts_are_taken_for_such_files():
     rule = "(0,1,'a',ConstantRewardFunction(1))"
-    for text in ("0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
+    long = "0\n[1]\n" + "(0,0,'a',ConstantRewardFunction(1))\n" * 20
+    for text in (long, "0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
         assert looks_like(text), text
     for text in (
         "0",

@@ -28,7 +28,7 @@ UNDEFINED = "undefined"
 def looks_like(text: str) -> bool:
     """Whether a text begins as such a file does."""
     lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
-    return len(lines) > 1 and bool(FIRST.fullmatch(lines[0].rstrip("\r")) and SECOND.fullmatch(lines[1].rstrip("\r")))
+    return len(lines) > 1 and bool(FIRST.fullmatch(lines[0]) and SECOND.fullmatch(lines[1]))
 
 
 def read_toro_icarte(text: str, file: str) -> Document:
