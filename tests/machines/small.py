@@ -1,0 +1,34 @@
+"""A small machine of each kind, with some parts changed; and all that an error says."""
+
+import pytest
+
+from pdrm.errors import PdrmError
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guard import Event
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transition import Otherwise, Transition
+
+STAY = Otherwise.stay(0)
+UP = CountingTransition("u", "u", Event("A"), ("-",), (1,), 0)
+
+
+def said(call, *arguments, **settings):
+    """All that an error says."""
+    with pytest.raises(PdrmError) as caught:
+        call(*arguments, **settings)
+    return str(caught.value)
+
+
+def rule(**parts):
+    """`u -> f : A, # / #, 0`, with some parts changed."""
+    whole = {"source": "u", "target": "f", "guard": Event("A"), "top": "#", "push": ("#",), "reward": 0}
+    return Transition(**{**whole, **parts})
+
+
+def machine(*rules, stack=("#", "X"), otherwise=STAY, start="u", **more):
+    events = more.pop("events", ("A", "B"))
+    return PushdownRewardMachine("m", events, stack, start, ("f",), otherwise, rules or (rule(),), **more)
+
+
+def counting(*rules, counters=1, name="c", otherwise=STAY):
+    return CountingRewardAutomaton(name, ("A", "B"), counters, "u", ("f",), otherwise, rules)
