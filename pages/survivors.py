@@ -23,7 +23,7 @@ HEAD = """# Mutants
 Tests are worth what they notice. So every function of `machines/` is changed in one place at a time (a comparison turned round, a
 number one higher, an argument left out, a text altered) and the tests of `tests/machines` that reach it are run: {total:,} such mutants,
 of which the tests noticed {noticed:,} ({timeout:,} of them because they never came to an end). The {survived:,} that they did not
-notice are below with the reason, where it has been found out: none of those changes what a user sees, but for what is said there.
+notice are below each with the reason: none changes what a user sees, but for what is said there.
 
 The kernels are mutated too, as plain Python; code outside functions (tables of words, regular expressions) is not. Tests with random
 cases run with fewer of them than in `make test`. `make mutants` takes some hours on one core, goes on where it was stopped, and

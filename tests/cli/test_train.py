@@ -46,6 +46,7 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--k", "-1"), "E0801"),
         (("train", "letter", "--learning-rate", "7"), "E0801"),
         (("train", "letter", "--epsilon", "nan"), "E0801"),
+        (("train", "letter", "--epsilon", "0.1", "--epsilon-least", "0.9"), "E0801"),
         (("train", "letter", "--seeds", "0"), "E0801"),
         (("train", "letter", "--seconds-per-episode", "0"), "E0801"),
         (("train", "nowhere.txt", "--machine", "letter"), "E0501"),
@@ -84,6 +85,29 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
         agent.startswith("cra-"),
         agent == "hrm",
     )
+
+
+def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
+    """A machine where a domain is wanted, a folder of runs where a run is, a run that was done, a damaged description."""
+    monkeypatch.chdir(tmp_path)
+    Path("task.pdrm").write_text(TASK)
+    outcome = pdrm("train", "task.pdrm")
+    assert outcome.err.startswith("error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3")
+    assert "pdrm train DOMAIN --machine task.pdrm" in outcome.err
+    for command in ("evaluate", "replay", "film"):
+        outcome = pdrm(command, "runs")
+        assert outcome.err.startswith("error[E0805]: runs holds a run, and one is to be named")
+        assert f"fix: the last of them: {run.relative_to(tmp_path)}" in outcome.err
+    command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")
+    assert "table rows (done before) -> " in pdrm(*command).out
+    described = json.loads((run / "policy.json").read_text())
+    del described["sha256"]
+    (run / "policy.json").write_text(json.dumps(described))
+    assert "or is damaged: policy.json has no `sha256`\n" in pdrm("evaluate", run).err
+    (run / "spec.json").write_text("{}")
+    assert "holds no trained run: spec.json has no `agent`\n" in pdrm("evaluate", run).err
+    (run / "spec.json").unlink()
+    assert "holds no trained run: spec.json cannot be opened: no such file" in pdrm("evaluate", run).err
 
 
 def test_domains_are_listed(pdrm):

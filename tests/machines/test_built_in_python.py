@@ -235,7 +235,7 @@ RUNNING = [
     ),
     (
         lambda: tabulate(machine(), [A, frozenset("C")]),
-        "error[E0202]: label number 1 of the table: event `C` of label {C} is not one of the machine's events\n"
+        "error[E0202]: machine `m` cannot read a label: event `C` of label {C} is not one of the machine's events\n"
         "  fix: known: `A`, `B`",
     ),
     (

@@ -187,3 +187,15 @@ def test_endless_on_the_empty_stack_is_endless_on_any():
     text = "name m\nevents a\nstack #\nstart u\nstates u v\notherwise stay 0\nu -> v : a, # / eps, 0\nv -> v : eps, eps / eps, 0\n"
     with pytest.raises(EndlessSilentMoves, match="in state `v` with `#` on top:\n"):
         parse(text)
+
+
+def test_silent_moves_that_double_are_judged_without_following_them():
+    """Forty symbols, each of which turns into two of the next: 2^40 moves, which end."""
+    from pdrm.machines.text.files import parse
+
+    doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
+    head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
+    ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
+    assert len(parse(ends).transitions) == 42
+    with pytest.raises(EndlessSilentMoves):
+        parse(f"{ends}v -> v : eps, # / A0 #, 0\n")

@@ -126,10 +126,10 @@ def test_minus_zero_stays_in_the_table_and_is_not_mixed_up_with_zero():
     assert np.signbit(table.reward[table.move[0, 0, 2:]]).tolist() == [False, True]
 
 
-def test_a_bad_label_is_named_with_its_position():
-    with pytest.raises(UnknownEvent, match=r"label number 1 of the table: event `X` of label \{X\}"):
+def test_a_bad_label_is_named_with_the_machine():
+    with pytest.raises(UnknownEvent, match=r"machine `letter` cannot read a label: event `X` of label \{X\}"):
         tabulate(LETTER, [A, frozenset("X")])
-    with pytest.raises(ImpossibleLabel, match="label number 0 of the table"):
+    with pytest.raises(ImpossibleLabel, match=r"cannot read a label: label \{a, b\} holds both"):
         tabulate(machine_of(exclusive=(("a", "b"),)), [frozenset("ab")])
 
 

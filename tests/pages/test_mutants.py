@@ -19,6 +19,7 @@ def test_the_page_adds_up():
         for pattern in (r"([\d,]+) such mutants", r"noticed ([\d,]+) \(", r"The ([\d,]+) that they did not")
     )
     assert noticed + survived == total
+    assert "Not explained" not in PAGE
     assert sum(map(int, re.findall(r"^## .*\((\d+)\)$", PAGE, re.MULTILINE))) == survived
 
 

@@ -80,7 +80,8 @@ def check_k(
         _draw(report, draw, questions)
     if not as_json:
         again = f"{quote(domain or str(domain_file))}{_with(machine)}"
-        _next(report, again, "" if discount is None else f" --discount {discount:g}", questions, drawn=draw is not None)
+        given = "" if discount is None else f" --discount {discount:g}"
+        _next(report, again, given, questions, drawn=draw is not None)
 
 
 def _limited(answer: Answer) -> bool:
@@ -243,7 +244,8 @@ def _certify(report: KReport, path: Path, questions: list[str]) -> None:
 
 def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
     if _chosen(report, questions) is not None and not drawn:
-        next_command(f"pdrm check-k {name}{discount} --draw witness.svg")
+        start = " --from start" if questions == ["start"] else ""
+        next_command(f"pdrm check-k {name}{discount}{start} --draw witness.svg")
         return
     smallest = report.smallest("start")
     enough = smallest is not None and report.gaps[smallest].gap[0] <= 0

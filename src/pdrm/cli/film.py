@@ -9,7 +9,8 @@ import typer
 
 from pdrm.cli.output import next_command
 from pdrm.cli.train_deep import WATER, prepare_jax
-from pdrm.errors import BadRunFolder, BadSetting
+from pdrm.errors import BadSetting
+from pdrm.learning.run_folder import no_run
 
 KINDS = (".gif", ".png")
 
@@ -28,7 +29,7 @@ def film(
     Example: pdrm film runs/water-17-ppo-… -o water.gif
     """
     if not run.is_dir():
-        raise BadRunFolder(f"there is no folder {run}", fix="train one: pdrm train water-17")
+        raise no_run(run, example="pdrm train water-17")
     prepare_jax()
     from pdrm.learning.deep.policy import load_deep_policy
     from pdrm.learning.deep.recording import filmed, save_film, save_picture

@@ -90,6 +90,7 @@ def main() -> None:
         print_error(error)
         sys.exit(2)
     except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
         sys.exit(130)
 
 

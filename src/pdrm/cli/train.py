@@ -188,13 +188,14 @@ def evaluate(
 
     Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
+    from pdrm.learning.run_folder import SPEC
     from pdrm.learning.tabular.evaluation import evaluated
     from pdrm.learning.tabular.run import is_done
 
     if episodes < 1 or seed < 0:
         raise BadSetting("--episodes takes a whole number from 1 on, --seed from 0 on", fix="--episodes 100")
     deep = is_deep(run)
-    if not deep and run.is_dir() and not is_done(run):
+    if not deep and (run / SPEC).exists() and not is_done(run):
         typer.echo("this run is not finished: the command that began it goes on with it", err=True)
     records = evaluate_deep(run, episodes, seed) if deep else [evaluated(run, episodes, seed)]
     if as_json:

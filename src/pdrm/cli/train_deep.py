@@ -52,7 +52,7 @@ def prepare_jax() -> None:
 def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     """Train all seeds side by side."""
     prepare_jax()
-    from pdrm.learning.deep.run import execute
+    from pdrm.learning.deep.run import execute, is_done
 
     spec, steps, name = _spec(asked)
     if steps != int(spec.settings.total_timesteps) and not as_json:
@@ -60,7 +60,7 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
             f"{steps:,} steps: iterations are whole ({spec.settings.n_envs} environments side by side)", err=True
         )
     folder = output / f"{name}-{asked.agent}-{spec.k}-seeds{asked.seeds}-{spec.id}"
-    shown = None if as_json else _watch(steps)
+    before, shown = is_done(folder), None if as_json else _watch(steps)
     try:
         with _logging(asked.log, spec, folder, shown) as watch:
             execute(spec, folder, watch)
@@ -70,7 +70,7 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "id": spec.id, "seeds": list(spec.seeds)})
         return
-    typer.echo(f"{asked.seeds} run{'s' * (asked.seeds > 1)} -> {folder}")
+    typer.echo(f"{asked.seeds} run{'s' * (asked.seeds > 1)} {'(done before) ' if before else ''}-> {folder}")
     next_command(f"pdrm film {folder}" if asked.domain.startswith(WATER) else f"pdrm evaluate {folder}")
 
 

@@ -25,6 +25,7 @@ def run_all(
     specs: list[RunSpec], folders: list[Path], workers: int, *, log: str | None = None, quiet: bool
 ) -> list[Result]:
     """Execute the runs, one after the other or several at a time; the results are the same."""
+    done = [is_done(folder) for folder in folders]
     logged = partial(_logged, log if log is None else known_sink(log))
     console = Console(stderr=True, highlight=False)
     if workers > 1 and len(specs) > 1:
@@ -35,11 +36,11 @@ def run_all(
     else:
         results = _with_bars(specs, folders, console, log)
     if not quiet:
-        for result, folder in zip(results, folders, strict=True):
+        for result, folder, before in zip(results, folders, done, strict=True):
             last = result.tests[-1]
             typer.echo(
                 f"seed {result.spec.seed}: {last.episode:,} episodes, final test return {last.returns.mean():g}, "
-                f"{result.rows:,} table rows -> {folder}"
+                f"{result.rows:,} table rows {'(done before) ' if before else ''}-> {folder}"
             )
     return results
 

@@ -23,6 +23,8 @@ from pdrm.errors import BadDomainSetting, PdrmError, Where, did_you_mean
 STEP_LIMIT = 300
 """Of a map that does not say."""
 COMMENT = "//"
+RULE = "->"
+"""What every rule of a machine has."""
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
@@ -32,6 +34,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
+    _no_machine(text, file)
     rows, given = list[str](), dict[str, Any]()
     places = dict[str, str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -53,6 +56,15 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
     called, limit = given.pop("name", name), given.pop("step_limit", STEP_LIMIT)
     return grid_domain(called, grid, emits, step_limit=limit, **given)
+
+
+def _no_machine(text: str, file: str) -> None:
+    """Refuse a machine's file in one message."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if f" {RULE} " in line and not line.startswith(COMMENT):
+            where = Where(file, number, line.index(RULE) + 1, line, len(RULE))
+            fix = f"give the domain first: pdrm train DOMAIN --machine {file}"
+            raise BadDomainSetting("this is a rule of a machine, not of a map", where=where, fix=fix)
 
 
 def _letters_of(rows: list[str]) -> dict[str, str]:

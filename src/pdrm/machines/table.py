@@ -109,11 +109,11 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
 
 
 def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> None:
-    for position, label in enumerate(labels):
+    for label in labels:
         try:
             machine.alphabet.check(label)
         except PdrmError as error:
-            raise type(error)(f"label number {position} of the table: {error.message}", fix=error.fix) from None
+            raise type(error)(f"machine `{machine.name}` cannot read a label: {error.message}", fix=error.fix) from None
 
 
 def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]) -> _Move:

@@ -36,6 +36,8 @@ def automaton(old: str, new: str) -> str:
 
 
 RARER: dict[str, str] = {
+    "map-of-a-domain": "name     rooms\nplace k key\n\n#####\n#@.k#\n#####\n",
+    "map-like-comment-line": GOOD + "####\n",
     "rule-without-a-top": GOOD + "u1 -> u0 : {b}, 0\n",
     "rule-with-two-tops": GOOD + "u1 -> u0 : {b}, A B / A, 0\n",
     "rule-with-counters": GOOD + "u1 -> u0 : {b}, [0] / [+1], 0\n",

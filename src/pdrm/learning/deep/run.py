@@ -22,7 +22,7 @@ import numpy as np
 from pdrm.domains.array_file import domain_bytes
 from pdrm.domains.files import find_domain
 from pdrm.domains.water import water_world
-from pdrm.errors import BadRunFolder, BadSetting, CannotWrite
+from pdrm.errors import BadSetting, CannotWrite
 from pdrm.files.whole_file import write
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
 from pdrm.learning.deep.checkpoint import Checkpoint, trained
@@ -31,6 +31,7 @@ from pdrm.learning.deep.networks import side_by_side
 from pdrm.learning.deep.policy import save_policy
 from pdrm.learning.deep.training import DeepTraining
 from pdrm.learning.deep.trees import tree_from
+from pdrm.learning.run_folder import SPEC, in_words, no_run
 from pdrm.machines.catalogue import text_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.text.files import parse
@@ -39,7 +40,7 @@ from pdrm.product.jax_env.domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.product import jax_product
 from pdrm.product.view import FullStack, TopK, View
 
-SPEC, UNFINISHED, CURVE, DOMAIN = "spec.json", "unfinished.npz", "curve.csv", "domain.npz"
+UNFINISHED, CURVE, DOMAIN = "unfinished.npz", "curve.csv", "domain.npz"
 NOTHING = "none"
 """In place of k: the policy sees nothing of the machine, which still pays."""
 HEADER = ("timesteps", "seed", "test", "return", "steps", "end")
@@ -101,8 +102,7 @@ def spec_of(folder: Path) -> DeepSpec:
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in found["settings"].items()}
         spec = DeepSpec(**{**found, "settings": settings_of(found["agent"], given), "seeds": tuple(found["seeds"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        fault = f"{folder} holds no run of a deep agent: {error}"
-        raise BadRunFolder(fault, fix="train one: pdrm train echo --agent ppo") from error
+        raise no_run(folder, in_words(error, SPEC), "pdrm train echo --agent ppo") from error
     return replace(spec, domain=str(folder / DOMAIN)) if spec.domain_sha256 else spec
 
 

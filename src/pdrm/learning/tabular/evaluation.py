@@ -12,6 +12,7 @@ import numpy as np
 
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
 from pdrm.errors import BadRunFolder
+from pdrm.learning.run_folder import no_run
 from pdrm.learning.tabular.greedy import player
 from pdrm.learning.tabular.policies import AnyPolicy, load_policy
 from pdrm.learning.tabular.reading import AnyMemory, Reading, begun, read
@@ -54,7 +55,7 @@ class Trained:
     def load(cls, folder: Path) -> Trained:
         """The run in a folder."""
         if not (folder / POLICY).exists():
-            raise BadRunFolder(f"{folder} holds no trained run", fix="train one: pdrm train letter")
+            raise no_run(folder)
         spec, policy = spec_of(folder), load_policy(folder / POLICY)
         machine = parse(policy.machine_text)
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):

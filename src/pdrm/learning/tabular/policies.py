@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pdrm.errors import PdrmError, WrongPolicy
+from pdrm.learning.run_folder import in_words
 from pdrm.learning.tabular.hierarchical_policy import HierarchicalPolicy
 from pdrm.learning.tabular.options.rules import TOP
 from pdrm.learning.tabular.policy import Policy
@@ -35,7 +36,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
     except PdrmError:
         raise
     except FAULTS as error:
-        raise no_policy(Path(path), str(error)) from error
+        raise no_policy(Path(path), in_words(error)) from error
 
 
 def _policy(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pdrm.errors import BadPolicyFile
 from pdrm.files.arrays import arrays_in
 from pdrm.files.whole_file import write
+from pdrm.learning.run_folder import in_words
 from pdrm.machines.text.source import decode, read_bytes
 
 VERSION = 1
@@ -52,12 +53,15 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
     beside = file.with_suffix(".json")
     try:
         description = json.loads(decode(read_bytes(beside), str(beside)))
+        sha256 = str(description["sha256"])
+    except FAULTS as error:
+        raise no_policy(file, in_words(error, beside.name)) from error
+    try:
         data = file.read_bytes()
         arrays = arrays_in(data)
-        same = hashlib.sha256(data).hexdigest() == description["sha256"]
     except FAULTS as error:
-        raise no_policy(file, str(error)) from error
-    if not same:
+        raise no_policy(file, in_words(error)) from error
+    if hashlib.sha256(data).hexdigest() != sha256:
         raise no_policy(file, f"it does not match the fingerprint in {beside.name}")
     if description.get("pdrm_policy") != VERSION:
         raise no_policy(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")

@@ -25,13 +25,14 @@ from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadRunFolder, CannotWrite, PdrmError
 from pdrm.files.whole_file import write
 from pdrm.learning.interrupt import DeferredInterrupt
+from pdrm.learning.run_folder import SPEC, in_words, no_run
 from pdrm.learning.tabular.agents import AnySettings, AnyTraining, agent_of, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 from pdrm.learning.tabular.learnt import policy_of
 from pdrm.learning.tabular.policies import load_policy
 from pdrm.learning.tabular.training import Test
 
-SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
+DOMAIN, CHECKPOINT, POLICY, CURVE = "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
 SECONDS_BETWEEN_CHECKPOINTS = float(os.environ.get("PDRM_CHECKPOINT_SECONDS", "20"))
 SHARE_FOR_CHECKPOINTS = 0.1
 """Of a run's time, at most: those of millions of rows take long to write."""
@@ -150,8 +151,7 @@ def spec_of(folder: Path) -> RunSpec:
         own = None if sha256 is None else load_domain(folder / DOMAIN)
         spec = RunSpec(**record, settings=settings, own=own)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
-        why = error.message if isinstance(error, PdrmError) else str(error)
-        raise BadRunFolder(f"{folder} holds no trained run: {why}", fix="train one: pdrm train letter") from error
+        raise no_run(folder, in_words(error, SPEC)) from error
     if spec.record().get(OWN) != sha256:
         raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
     return spec

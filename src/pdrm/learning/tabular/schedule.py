@@ -43,6 +43,10 @@ class Schedule:
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value <= 1:
                 raise bad_setting(name, value, "a number from 0 to 1", "0.5")
+        if self.epsilon_least > self.epsilon:
+            raise bad_setting(
+                "epsilon_least", self.epsilon_least, f"at most epsilon, {self.epsilon!r}", f"{self.epsilon}"
+            )
         whole_from_one(self, "episodes", "step_limit", "test_every", "test_episodes")
         seconds = self.seconds_per_episode
         if seconds is not None and not (is_number(seconds) and 0 < seconds < inf):

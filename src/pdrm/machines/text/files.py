@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
-from pdrm.errors import UnknownFormat
+from pdrm.errors import CannotRead, UnknownFormat, Where
 from pdrm.files.whole_file import write
 from pdrm.machines.text import automata_lib
 from pdrm.machines.text.build import AnyMachine, build
@@ -18,6 +19,8 @@ from pdrm.machines.wellformed import NAME
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
+WALL = re.compile(r"^#{3,}$", re.ASCII | re.MULTILINE)
+"""A line of walls, as the map of a domain has."""
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
@@ -48,7 +51,17 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
         return build(read(text, file), name)
     if looks_like(text):
         return build(read_toro_icarte(text, file), name)
+    _no_map(text, file)
     return build(read_text(text, file), name)
+
+
+def _no_map(text: str, file: str) -> None:
+    """Refuse the map of a domain in one message: as a machine, each of its lines is wrong."""
+    wall = WALL.search(text)
+    if wall is not None and "->" not in text:
+        where = Where(file, text.count("\n", 0, wall.start()) + 1, 1, wall[0], len(wall[0]))
+        fix = f"give the machine's file (a map is a domain: pdrm train {file} --machine TASK.pdrm)"
+        raise CannotRead("this is the map of a domain, not a machine", where=where, fix=fix)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
