@@ -7,7 +7,8 @@ import pytest
 
 from pdrm.machines.configuration import Configuration
 from pdrm.machines.text.files import parse
-from pdrm.product.depth import pops_in_a_step
+from pdrm.machines.translation import counting_to_pushdown
+from pdrm.product.depth import pops_in_a_step, symbols_that_matter
 from proofs.random_counting import pushdown_machine
 from proofs.random_machines import random_machine
 
@@ -28,7 +29,7 @@ def test_stacks_that_agree_so_far_give_the_same_experience(seed):
     machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
     pops = pops_in_a_step(machine)
     for k in range(3) if pops is not None else ():
-        told = pops + max(k, 1)  # the symbols popped, and those that are seen, or looked at, below them
+        told = symbols_that_matter(machine, k)
         seen = {}
         for stack, state, label in product(
             product(machine.stack, repeat=TALL), machine.states, machine.alphabet.labels()
@@ -56,3 +57,18 @@ def test_stacks_that_agree_so_far_give_the_same_experience(seed):
 )
 def test_known_depths(rules, pops):
     assert pops_in_a_step(parse(HEAD + rules)) == pops
+
+
+def test_long_and_wide_chains_of_pops_are_measured_at_once():
+    """A counter that falls by a thousand, and thirty layers of two states each, every one of which leads to both of the next."""
+    long = parse("events a\ncounters 1\nstart u\notherwise stay 0\nu -> u : a, [1] / [-1000], 0\n")
+    assert pops_in_a_step(counting_to_pushdown(long)) == 1000
+    layers = "".join(
+        f"{x}{i} -> {y}{i + 1} : eps, {symbol} / eps, 0\n"
+        for i in range(30)
+        for x in "vw"
+        for y, symbol in ("vA", "wB")
+    )
+    wide = f"events a\nstack # A B\nstart u\nfinal v30 w30\notherwise stay 0\nu -> v0 : a, z / z, 0\n{layers}"
+    assert pops_in_a_step(parse(wide)) == 30
+    assert symbols_that_matter(parse(wide), 3, steps=2) == 63

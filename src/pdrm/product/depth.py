@@ -20,14 +20,26 @@ def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
     [1, 1, 5]
     """
     ends = outcomes(machine)
-    popping = {state: _popping(machine, ends, state) for state in (*machine.states, *machine.final)}
+    longest = _longest({state: _popping(machine, ends, state) for state in (*machine.states, *machine.final)})
     most = 0
     for state, popped in _after_the_label(machine, ends):
-        below = 0 if state is None else _longest(popping, state, frozenset())
+        below = 0 if state is None else longest[state]
         if below is None:
             return None
         most = max(most, popped + below)
     return most
+
+
+def symbols_that_matter(machine: PushdownRewardMachine, k: int, steps: int = 1) -> int | None:
+    """How many symbols of a stack decide what a k-policy meets in so many steps: those that they can pop, and below them the
+    k it sees, or the one that the machine looks at; None if there is no bound.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> [symbols_that_matter(catalogue("paint"), k) for k in (0, 1, 2)]
+    [6, 6, 7]
+    """
+    pops = pops_in_a_step(machine)
+    return None if pops is None else steps * pops + max(k, 1)
 
 
 def _after_the_label(machine: PushdownRewardMachine, ends: dict[Head, Outcome]) -> Iterator[tuple[str | None, int]]:
@@ -58,11 +70,21 @@ def _consumed(ends: dict[Head, Outcome], state: str, pushed: tuple[str, ...]) ->
     return state
 
 
-def _longest(popping: dict[str, set[str]], state: str, on_the_way: frozenset[str]) -> int | None:
-    """The longest chain of silent pops from a state; None if it can go round."""
-    if state in on_the_way:
-        return None
-    lengths = [_longest(popping, after, on_the_way | {state}) for after in popping[state]]
-    if any(length is None for length in lengths):
-        return None
-    return max((1 + length for length in lengths if length is not None), default=0)
+def _longest(popping: dict[str, set[str]]) -> dict[str, int | None]:
+    """For each state the longest chain of silent pops from it; None if it can go round."""
+    found: dict[str, int | None] = {}
+    for first in popping:
+        way = [first]
+        while way:
+            state = way[-1]
+            afters = popping[state]
+            ahead = next((after for after in afters if after not in found and after not in way), None)
+            if ahead is not None:
+                way.append(ahead)
+                continue
+            lengths = [found.get(after) for after in afters]
+            found[state] = (
+                None if None in lengths else max((1 + length for length in lengths if length is not None), default=0)
+            )
+            way.pop()
+    return found

@@ -6,7 +6,7 @@ from pdrm.learning.tabular.reading import AnyMemory
 from pdrm.learning.tabular.settings import Counterfactuals
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Stack
-from pdrm.product.depth import pops_in_a_step
+from pdrm.product.depth import symbols_that_matter
 from pdrm.product.view import FullStack, View
 
 EVERY = -1
@@ -26,8 +26,8 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
         return EVERY
     if not isinstance(machine, PushdownRewardMachine):
         return EVERY  # all counter values are seen
-    pops = pops_in_a_step(machine)
-    return EVERY if pops is None else pops + max(view.k, 1)
+    symbols = symbols_that_matter(machine, view.k)
+    return EVERY if symbols is None else symbols
 
 
 class ObservedStacks:
