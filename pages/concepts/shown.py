@@ -104,7 +104,7 @@ def episode(name: str) -> tuple[Any, ...]:
     settings = pdrm.QLearning(counterfactuals=Counterfactuals.DEDUPLICATED, learning_rate=0.5, epsilon_decay=0.995)
     training = pdrm.Training(world, MACHINE, pdrm.TopK(1), settings, seed=0)
     training.advance(1_000)
-    trained = Trained(world, MACHINE, pdrm.policy_of(training, about={}), world.step_limit)
+    trained = Trained(world, MACHINE, pdrm.policy_of(training), world.step_limit)
     went = trained.episode(np.random.default_rng(0))
     return world, [Shown(one.state, one.configuration.state, one.configuration.stack) for one in went]
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from pdrm.domains import IDS, FiniteEnv, domain, names
+from pdrm.domains import IDS, FiniteEnv, domain, from_arrays, names
+from pdrm.errors import BadArrays
 from tests.contracts import check_domain
 
 
@@ -74,3 +75,30 @@ def test_labels_are_numbered_alike_in_every_process():
 def test_importing_pdrm_does_not_import_gymnasium():
     script = "import sys, pdrm; sys.exit('gymnasium' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def small(states=2, actions=("l", "r"), labels=((), ("end",)), tests=()):
+    following = [[0] * len(actions)] * states
+    return from_arrays(
+        "small", following, following, labels, step_limit=5, events=("end", "a"), actions=actions, tests=tests
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"states": 3}, "it has 3 states, not 2"),
+        ({"actions": ("l",)}, "its actions are l, not l r"),
+        ({"actions": ("r", "l")}, "its actions are r l, not l r"),
+        ({"labels": ((), ("a",))}, "its label 1 is {a}, not {end}"),
+        ({"labels": ((), ("end",), ("a",))}, "it has 3 labels, not 2"),
+    ],
+)
+def test_a_domain_that_tests_another_shares_its_states_actions_and_labels(other, message):
+    with pytest.raises(BadArrays) as caught:
+        small().check_shares(small(**other))
+    assert message in caught.value.message
+    assert caught.value.fix
+    with pytest.raises(BadArrays):
+        small(tests=(small(), small(**other)))
+    assert len(small(tests=(small(),)).tests) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pdrm
-from pdrm.errors import BadPolicyFile, WrongPolicy
+from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.learning.tabular.agents import settings_for, training_for
 from pdrm.learning.tabular.evaluation import Trained, evaluated
 from pdrm.learning.tabular.hierarchical_policy import HierarchicalPolicy
@@ -40,6 +40,14 @@ def test_what_was_saved_is_loaded_again(agent, tmp_path):
     check_same_machine(again, pdrm.to_text(training.machine))
     with pytest.raises(WrongPolicy):
         check_same_machine(again, text_of("letter"))
+
+
+def test_a_policy_is_saved_as_arrays_or_not_at_all(tmp_path):
+    policy = policy_of(trained("q", episodes=5))
+    for name in ("policy.json", "policy"):
+        with pytest.raises(UnknownFormat, match=r"saved as \.npz"):
+            policy.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "cra-q", "cra-cql"])

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
-from pdrm.errors import UndefinedMove
+from pdrm.errors import PdrmError, UndefinedMove
+from pdrm.learning.tabular.hierarchical_settings import Hierarchical
 from pdrm.learning.tabular.learnt import policy_of
+from pdrm.learning.tabular.options.training import HierarchicalTraining
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Chance, streams
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
@@ -46,6 +49,36 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
     assert training.chances[0] == chances[0]
     test = training.test()
     assert test.returns.tolist() == [readable.test(where, Chance(chances[1:])) for _ in range(3)]
+
+
+def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
+    """Forty pops in a step and three symbols: 4^41 tops of stacks are more than 64 bits can tell apart."""
+    pops = "".join(f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(40) for symbol in "AB")
+    pushes = "u -> u : a, z / A z, 0\nu -> u : b, z / B z, 1\n"
+    machine = parse(
+        f"events a b c\nexclusive a b c\nstack # A B\nstart u\nfinal v40\notherwise stay 0\n{pushes}u -> v0 : c, z / z, 2\n{pops}"
+    )
+    labels = [("a",), ("b",), ("c",)]
+    where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=60)  # c is rare
+    settings = QLearning(counterfactuals="deduplicated", epsilon_decay=1.0)
+    training = Training(where, machine, TopK(1), settings, seed=2)
+    training.advance(2)
+    readable = ReadableQLearning(where, machine, TopK(1), settings, Chance(streams(2, 2)[:1]))
+    for _ in range(2):
+        readable.episode()
+    assert table(training) == readable.q
+    assert int(training.observed.index.used[0]) > 40
+
+
+def test_a_test_in_a_domain_with_other_labels_is_refused():
+    letter = domain("letter")
+    training = Training(letter, catalogue("letter"), TopK(1), QLearning(), seed=0)
+    training.advance(5)
+    other = from_arrays("other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20)
+    with pytest.raises(PdrmError, match="states"):
+        training.test(other)
+    with pytest.raises(PdrmError):
+        HierarchicalTraining(letter, catalogue("letter"), TopK(1), Hierarchical(), seed=0).test(other)
 
 
 @pytest.mark.parametrize("choice", list(Counterfactuals))

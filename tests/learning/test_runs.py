@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
+from pdrm.learning.tabular import run
 from pdrm.learning.tabular.agents import settings_for
 from pdrm.learning.tabular.policies import check_same_machine, load_policy
 from pdrm.learning.tabular.run import RunSpec, execute, is_done
 from pdrm.learning.tabular.settings import QLearning
+from pdrm.learning.tabular.training import Training
 from pdrm.machines.catalogue import text_of
 
 SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")
@@ -174,6 +176,44 @@ def test_every_agent_resumes_to_the_same_bytes(name, agent, k, given, tmp_path):
     parts = execute(spec, tmp_path / "parts")
     assert parts.sha256 == whole.sha256
     assert (tmp_path / "parts" / "curve.csv").read_bytes() == (tmp_path / "whole" / "curve.csv").read_bytes()
+
+
+def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
+    """It acts at once, here between training and its test, where no undisturbed run ever stops."""
+    spec = RunSpec("maze-5x5", "q", "1", QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
+    execute(spec, tmp_path / "whole")
+    monkeypatch.setattr(run, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    tested = Training.test
+
+    def interrupted(training, domain=None):
+        if training.episodes == 40:
+            raise KeyboardInterrupt
+        return tested(training, domain)
+
+    monkeypatch.setattr(Training, "test", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        execute(spec, tmp_path / "parts")
+    assert (tmp_path / "parts" / "checkpoint.npz").exists()
+    monkeypatch.undo()
+    execute(spec, tmp_path / "parts")
+    assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
+
+
+def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
+    """As the message about a damaged one advises."""
+    execute(SPEC, tmp_path / "whole")
+
+    def stop(_training, tests):
+        if len(tests) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(SPEC, tmp_path / "parts", stop)
+    assert len(load_policy(tmp_path / "parts" / "policy.npz")) > 0
+    (tmp_path / "parts" / "checkpoint.npz").unlink()
+    assert not is_done(tmp_path / "parts")
+    execute(SPEC, tmp_path / "parts")
+    assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
 
 
 def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.picture import Picture
-from pdrm.domains.validation import check_arrays, check_words
+from pdrm.domains.validation import check_arrays, check_shared, check_words
 from pdrm.errors import BadDomainSetting
 
 Label = frozenset[str]
@@ -82,6 +82,8 @@ class FiniteDomain:
     def __post_init__(self) -> None:
         check_words(self.name, self.labels, self.events, self.step_limit)
         check_arrays(self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names))
+        for test in self.tests:
+            self.check_shares(test)
 
     def __repr__(self) -> str:
         return f"FiniteDomain({self.name!r}, {self.states} states, {len(self.actions)} actions)"
@@ -95,6 +97,18 @@ class FiniteDomain:
     def tested_on(self) -> tuple[FiniteDomain, ...]:
         """The domains that test what was learnt here: `tests`, or this one."""
         return self.tests or (self,)
+
+    def check_shares(self, other: FiniteDomain) -> None:
+        """Raise unless what was learnt here can be tested in the other: as many states, the same actions and labels.
+
+        >>> from pdrm.domains.catalogue import domain
+        >>> domain("maze-5x5").check_shares(domain("maze-10x10"))
+        Traceback (most recent call last):
+        ...
+        pdrm.errors.domains.BadArrays: error[E0702]: `maze-10x10` cannot test `maze-5x5`: it has 43 states, not 8
+          fix: the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them
+        """
+        check_shared(self, other)
 
     def describe(self, state: int) -> str:
         """A state in words."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pdrm.errors import BadArrays, BadDomainSetting
 
 if TYPE_CHECKING:  # the arrays' own module checks itself with this one
-    from pdrm.domains.labelled_mdp import DomainArrays
+    from pdrm.domains.labelled_mdp import DomainArrays, FiniteDomain
 
 ROUNDING = 1e-9
 """How far a sum of probabilities may be from 1."""
@@ -70,6 +70,35 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
     start, first = arrays.start_state, arrays.start_label
     _refuse(name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}")
     _refuse(name, "start_label", first, (first < -1) | (first >= labels), f"labels are 0 to {labels - 1}, -1 for none")
+
+
+def check_shared(domain: FiniteDomain, test: FiniteDomain) -> None:
+    """A domain that tests another means the same by a state's number, an action's and a label's."""
+    if len(test.state_names) != len(domain.state_names):
+        differs = f"it has {len(test.state_names)} states, not {len(domain.state_names)}"
+    elif test.actions != domain.actions:
+        differs = f"its actions are {_listed(test.actions)}, not {_listed(domain.actions)}"
+    elif test.labels != domain.labels:
+        differs = _other_label(domain.labels, test.labels)
+    else:
+        return
+    raise BadArrays(
+        f"`{test.name}` cannot test `{domain.name}`: {differs}",
+        fix="the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them",
+    )
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return " ".join(words[:8]) + (f" … ({len(words)})" if len(words) > 8 else "")
+
+
+def _other_label(labels: tuple[frozenset[str], ...], others: tuple[frozenset[str], ...]) -> str:
+    """The first label that differs."""
+    for position, (label, other) in enumerate(zip(labels, others, strict=False)):
+        if label != other:
+            names = ["{" + ", ".join(sorted(found)) + "}" for found in (other, label)]
+            return f"its label {position} is {names[0]}, not {names[1]}"
+    return f"it has {len(others)} labels, not {len(labels)}"
 
 
 def _check_kinds(name: str, arrays: DomainArrays) -> None:

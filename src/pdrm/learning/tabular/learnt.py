@@ -21,15 +21,16 @@ from pdrm.machines.text.writer import to_text
 from pdrm.product.view import View
 
 
-def policy_of(training: AnyTraining, about: dict[str, Any]) -> AnyPolicy:
-    """What a run has learnt so far.
+def policy_of(training: AnyTraining, about: dict[str, Any] | None = None) -> AnyPolicy:
+    """What a run has learnt so far. about: JSON values that are saved with it.
 
     >>> import pdrm
     >>> training = pdrm.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(1)
-    >>> policy_of(training, about={}).act(0, "u0", ("#",)) in range(4)
+    >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
     True
     """
+    about = {} if about is None else about
     text, actions = to_text(training.machine), training.domain.actions
     table = _table(training, training.values, training.view, training.explored.k)
     if not isinstance(training, HierarchicalTraining):

@@ -6,6 +6,7 @@ from pdrm.learning.tabular.reading import AnyMemory
 from pdrm.learning.tabular.settings import Counterfactuals
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Stack
+from pdrm.product.configurations import LARGEST_KEY
 from pdrm.product.depth import symbols_that_matter
 from pdrm.product.view import FullStack, View
 
@@ -27,7 +28,9 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     if not isinstance(machine, PushdownRewardMachine):
         return EVERY  # all counter values are seen
     symbols = symbols_that_matter(machine, view.k)
-    return EVERY if symbols is None else symbols
+    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
+        return EVERY  # a class has no bound, or no number of its own
+    return symbols
 
 
 class ObservedStacks:

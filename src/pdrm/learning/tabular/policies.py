@@ -26,7 +26,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
     >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(10)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pdrm.policy_of(training, about={}).save(Path(folder) / "policy.npz")
+    ...     pdrm.policy_of(training).save(Path(folder) / "policy.npz")
     ...     load_policy(Path(folder) / "policy.npz").actions
     ('u', 'd', 'l', 'r')
     """

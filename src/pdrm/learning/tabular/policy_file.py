@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadPolicyFile
+from pdrm.errors import BadPolicyFile, UnknownFormat
 from pdrm.files.arrays import arrays_in
 from pdrm.files.whole_file import write
 from pdrm.learning.run_folder import in_words
 from pdrm.machines.text.source import decode, read_bytes
 
 VERSION = 1
+ARRAYS = ".npz"
 Arrays = dict[str, npt.NDArray[Any]]
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 """What goes wrong inside a file that is damaged or is something else."""
@@ -41,6 +42,9 @@ def fingerprint(arrays: Arrays) -> str:
 def write_policy(path: str | Path, arrays: Arrays, description: dict[str, Any]) -> None:
     """Write `path` (.npz) and the description beside it (.json)."""
     file, data = Path(path), arrays_bytes(arrays)
+    if file.suffix != ARRAYS:
+        fault = f"a policy is saved as {ARRAYS}, and `{file.name}` ends otherwise"
+        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
     about = description["about"]
     described = {"pdrm_policy": VERSION, **description, "sha256": hashlib.sha256(data).hexdigest(), "about": about}
     write(file, data)

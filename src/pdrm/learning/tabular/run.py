@@ -22,7 +22,8 @@ from pdrm.domains.array_file import domain_bytes
 from pdrm.domains.catalogue import domain
 from pdrm.domains.files import load_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadRunFolder, CannotWrite, PdrmError
+from pdrm.errors import BadRunFolder, PdrmError
+from pdrm.files.folder import made
 from pdrm.files.whole_file import write
 from pdrm.learning.interrupt import DeferredInterrupt
 from pdrm.learning.run_folder import SPEC, in_words, no_run
@@ -107,29 +108,33 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
     if is_done(folder):
         return _loaded(spec, folder)
     training, tests = spec.training(), list[Test]()
-    _make(folder)
+    made(folder)
     checkpoint = folder / CHECKPOINT
     if checkpoint.exists():
         tests = load_checkpoint(checkpoint, training)
     if spec.own is not None:
         write(folder / DOMAIN, domain_bytes(spec.own))
     write(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
-    due = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS
+    due, whole = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS, False
     with DeferredInterrupt() as interrupt:
         try:
             while training.episodes < spec.settings.episodes:
+                whole = False
                 training.advance(min(spec.settings.episodes, training.episodes + spec.settings.test_every))
                 tests += [_one_test(training)]
+                whole = True
                 if watch is not None:
                     watch(training, tests)
                 interrupt.raise_if_asked()
                 if time.monotonic() > due:
                     due = _checkpointed(checkpoint, training, tests)
         except KeyboardInterrupt:
-            save_checkpoint(checkpoint, training, tests)
-            _save(spec, folder, training, tests)
+            if whole:  # else the checkpoint before this one is the last place where an undisturbed run ever is
+                save_checkpoint(checkpoint, training, tests)
+                _save_policy(spec, folder, training)
             raise
-        _save(spec, folder, training, tests)
+        _save_policy(spec, folder, training)
+        write(folder / CURVE, curve_text(training, tests).encode())
     checkpoint.unlink(missing_ok=True)
     return Result(spec, tests, int(training.values.index.used[0]), _digest(folder))
 
@@ -158,7 +163,7 @@ def spec_of(folder: Path) -> RunSpec:
 
 
 def is_done(folder: Path) -> bool:
-    """Whether a run's folder holds its final result."""
+    """Whether a run's folder holds its final result: the curve is written when all else is."""
     return (folder / POLICY).exists() and (folder / CURVE).exists() and not (folder / CHECKPOINT).exists()
 
 
@@ -179,10 +184,9 @@ def _one_test(training: AnyTraining) -> Test:
     return parts[0] if len(parts) == 1 else Test.joined(parts)
 
 
-def _save(spec: RunSpec, folder: Path, training: AnyTraining, tests: list[Test]) -> None:
-    """Write what was learnt."""
+def _save_policy(spec: RunSpec, folder: Path, training: AnyTraining) -> None:
+    """Write what was learnt so far."""
     policy_of(training, {"spec": spec.record(), "id": spec.id, "episodes": training.episodes}).save(folder / POLICY)
-    write(folder / CURVE, curve_text(training, tests).encode())
 
 
 def curve_text(training: AnyTraining, tests: list[Test]) -> str:
@@ -217,12 +221,3 @@ def read_curve(training: AnyTraining, path: Path) -> list[Test]:
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadRunFolder(f"{path} is damaged: {error}", fix=f"remove {path.parent} and train again") from error
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(
-            f"the folder {folder} cannot be made: {error.strerror}", fix="choose another with -o"
-        ) from error

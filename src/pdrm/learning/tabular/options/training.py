@@ -69,6 +69,7 @@ class HierarchicalTraining:
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
         where, test = self.domain if domain is None else domain, Test.room(self.episodes, self.settings.test_episodes)
+        self.domain.check_shares(where)
         until_done(self, partial(self._test, where, test))
         return test
 
