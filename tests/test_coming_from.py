@@ -1,8 +1,14 @@
 """*Coming from*: the code of both sides runs, pays the same on the same trajectories, and is as long as the page says."""
 
 import re
+import sys
+import types
+from collections import Counter
+from functools import cache
 from pathlib import Path
+from random import Random
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -76,6 +82,7 @@ def holds(formula, label):
     return any(all((one.strip("! ") in label) != one.strip().startswith("!") for one in part) for part in parts)
 
 
+@cache
 def their_rules():
     """(state, next state, formula, reward) of the file, read independently of the package."""
     rule = re.compile(r"\((\d+),(\d+),'(.+)',ConstantRewardFunction\((\d+)\)\)")
@@ -91,41 +98,95 @@ def office(tmp_path, monkeypatch):
     return tmp_path
 
 
-def walks(world, episodes):
-    """Labels of random walks."""
-    rng = np.random.default_rng(1)
-    for _ in range(episodes):
-        state, word = int(world.arrays.start_state[0]), []
-        for action in rng.integers(len(world.actions), size=world.step_limit).tolist():
-            word.append(world.labels[world.arrays.label[state, action, 0]])
-            state = int(world.arrays.next[state, action, 0])
-        yield word
+def their_step(state, label):
+    """The next state and the reward: the first formula that holds counts; where none does, the episode ends (-1)."""
+    return next(((v, r) for u, v, formula, r in their_rules() if u == state and holds(formula, label)), (-1, 0.0))
 
 
 def paid_by_their_format(word):
     """The rewards of the steps up to the end, and whether the terminal state was reached."""
     state, paid = 0, []
     for label in word:
-        found = next(((v, r) for u, v, formula, r in their_rules() if u == state and holds(formula, label)), (-1, 0.0))
-        state = found[0]
-        paid.append(found[1])
+        state, reward = their_step(state, label)
+        paid.append(reward)
         if state in (-1, 4):
             break
     return paid, state == 4
 
 
-def test_the_office_pays_as_their_format_says(office):
-    as_it_is = pdrm.load("coffee-and-mail.txt")
+class RewardMachineEnv(gymnasium.Wrapper):
+    """What their wrapper of that name does with one file, as far as the page needs it: written from its source, since it
+    cannot be installed."""
+
+    def __init__(self, env, files):
+        assert files == ["coffee-and-mail.txt"]
+        super().__init__(env)
+
+    def reset(self):
+        self.state = 0
+        return self.env.reset()
+
+    def step(self, action):
+        observation, _, done, info = self.env.step(action)
+        self.state, paid = their_step(self.state, frozenset(self.env.get_events()))
+        return observation, paid, done or self.state in (-1, 4), info
+
+
+@pytest.fixture
+def their_office(monkeypatch):
+    """The page's environment; gym is Gymnasium here, of which it needs the spaces and the parent class alone."""
+    wrapper = types.ModuleType("reward_machines.rm_environment")
+    wrapper.RewardMachineEnv = RewardMachineEnv
+    parts = {
+        "gym": gymnasium,
+        "gym.envs": gymnasium.envs,
+        "gym.envs.registration": types.SimpleNamespace(register=lambda **_: None),
+        "reward_machines": types.ModuleType("reward_machines"),
+        "reward_machines.rm_environment": wrapper,
+    }
+    for name, module in parts.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    space = {}
+    (code,) = blocks("from-reward-machines.md", "py")
+    exec(compile(code, "from-reward-machines.md", "exec"), space)  # noqa: S102 - our own page
+    return space["OfficeRMEnv"]()
+
+
+def test_the_office_pays_as_theirs_does(office, their_office):
+    world, task, ends = pdrm.load_domain(office / "office.txt"), pdrm.load("coffee-and-mail.txt"), Counter()
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        their_office.reset()
+        state, here = int(world.arrays.start_state[0]), task.begin().after
+        for action in rng.integers(4, size=world.step_limit).tolist():
+            label = world.labels[world.arrays.label[state, action, 0]]
+            state, step = int(world.arrays.next[state, action, 0]), task.step(here, label)
+            here = step.after
+            _, paid, done, _ = their_office.step(action)
+            assert (set(their_office.unwrapped.get_events()), paid, done) == (
+                label,
+                step.reward,
+                here.state in task.final,
+            )
+            if done:
+                break
+        ends[here.state if here.state in task.final else ""] += 1
+    assert len(ends) == 3  # served, broken, out of time
+
+
+@pytest.mark.usefixtures("office")
+def test_the_office_by_hand_pays_the_same_for_every_word():
     (text,) = blocks("from-reward-machines.md", "pdrm")
-    by_hand, served = pdrm.parse(text), 0
-    for word in walks(pdrm.load_domain(office / "office.txt"), 500):
+    machines, rng, served = ((pdrm.load("coffee-and-mail.txt"), "u4"), (pdrm.parse(text), "served")), Random(2), 0
+    for _ in range(2_000):
+        word = [frozenset(event for event in "efgn" if rng.random() < 0.2) for _ in range(10)]
         paid, reached = paid_by_their_format(word)
-        for machine, end in ((as_it_is, "u4"), (by_hand, "served")):
+        for machine, end in machines:
             run = machine.run(word)
             assert [step.reward for step in run.steps if step.label is not None] == paid
             assert (run.after.state == end) == reached
         served += reached
-    assert 0 < served < 500
+    assert 0 < served < 2_000
 
 
 def test_the_commands_of_the_office_run_and_it_is_learnt(office, pdrm):
@@ -137,7 +198,7 @@ def test_the_commands_of_the_office_run_and_it_is_learnt(office, pdrm):
 
 
 def test_the_office_is_shorter():
-    (ours,) = blocks("from-reward-machines.md", "pdrm")
+    (theirs,) = blocks("from-reward-machines.md", "py")
     told = re.search(r"^(\d+) lines there, (\d+) here", (DOCS / "from-reward-machines.md").read_text(), re.MULTILINE)
-    assert tuple(map(int, told.groups())) == (lines(OFFICE["coffee-and-mail.txt"]), lines(ours))
-    assert lines(ours) < lines(OFFICE["coffee-and-mail.txt"])
+    machine = lines(OFFICE["coffee-and-mail.txt"])
+    assert tuple(map(int, told.groups())) == (machine + lines(theirs), machine + lines(OFFICE["office.txt"]))

@@ -36,7 +36,9 @@ def automaton(old: str, new: str) -> str:
 
 
 RARER: dict[str, str] = {
-    "map-of-a-domain": "name     rooms\nplace k key\n\n#####\n#@.k#\n#####\n",
+    "map-of-a-domain": "\nname     rooms\nplace k key\n\n#####\n#@.k#\n#####\n",
+    "json-words-no-brackets": '{"pdrm": ' + "X" * 300 + "}",
+    "json-deep-with-words": "{" + "[X" * 300,
     "map-like-comment-line": GOOD + "####\n",
     "rule-without-a-top": GOOD + "u1 -> u0 : {b}, 0\n",
     "rule-with-two-tops": GOOD + "u1 -> u0 : {b}, A B / A, 0\n",
