@@ -26,7 +26,15 @@ def commands() -> dict[str, Any]:
 def commands_page() -> str:
     """The page."""
     listed = [f"| [`{name}`](#pdrm-{name}) | {_first(command)} |" for name, command in commands().items()]
-    parts = [HEAD, "| command | what it does |\n|---|---|", *listed, ""]
+    options = [row(parameter) for parameter in typer.main.get_command(app).params]
+    parts = [
+        HEAD,
+        "| option | |\n|---|---|",
+        *options,
+        "| `-h`, `--help` | Show the help, also of every command. |",
+        "",
+    ]
+    parts += ["| command | what it does |\n|---|---|", *listed, ""]
     for name, command in commands().items():
         parts += [f"## pdrm {name}", "", _cell(inspect.cleandoc(command.help)), ""]
         rows = [row(parameter) for parameter in command.params if parameter.name != "help"]

@@ -41,6 +41,7 @@ EXAMPLES = {
     "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.load_policy("policy.npz")',
     "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.policy_of(training)\npolicy.act(0, "u7", ("#",))',
     "E0805": "pdrm evaluate nowhere",
+    "E0806": 'import sys\nsys.modules["wandb"] = None  # as if it were not installed\npdrm.WeightsAndBiases("my-project")',
     "E0901": 'pdrm.wrap("FrozenLake-v1", "letter", labels="info")',
     "E0902": LAKE + TASK + 'env = pdrm.wrap(lake, tiny, lambda *_: "a")\nenv.reset(seed=0)\nenv.step(0)',
     "E0903": LAKE

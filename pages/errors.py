@@ -67,7 +67,7 @@ def example_of(code: str) -> str:
     ]
     if not fitting:
         return ""
-    said = min(fitting, key=lambda said: (said.count("error["), len(said)))
+    said = min(fitting, key=lambda said: (" task.pdrm:" not in said, said.count("error["), len(said)))
     return f"```text\n{said.partition('  more: ')[0].rstrip()}\n```"
 
 
@@ -82,12 +82,18 @@ def message_of(program: str) -> str:
     """What the lines say in an empty folder: what they print, or the error."""
     lines = program.split("\n")
     python = "\n".join(line for line in lines if not line.startswith("pdrm "))
-    printed = io.StringIO()
+    printed, loaded = io.StringIO(), dict(sys.modules)
     with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(printed):
         try:
             exec(compile(START + python, "<example>", "exec"), {})  # noqa: S102 - our own examples
         except PdrmError as error:
             return _bare(str(error), folder)
+        finally:
+            sys.modules.update(
+                {name: loaded[name] for name, module in sys.modules.items() if module is None and name in loaded}
+            )
+            for name in [name for name, module in sys.modules.items() if module is None and name not in loaded]:
+                del sys.modules[name]
         for line in lines:
             if line.startswith("pdrm "):
                 printed.write(_ran(line))

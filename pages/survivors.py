@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import tomllib
 from collections import Counter
 from contextlib import contextmanager
@@ -123,7 +124,8 @@ def _section(title: str, why: str, members: list[Survivor]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    return f"`` {text} ``".replace("|", "\\|")
+    """Code in a cell: spelt so that neither a table nor Markdown finds anything of its own in it."""
+    return "<code>" + re.sub(r"[^A-Za-z0-9\s.,:;()='\"/+-]", lambda found: f"&#{ord(found[0])};", text) + "</code>"
 
 
 def _file(module: str) -> str:
