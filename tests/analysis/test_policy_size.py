@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pdrm.analysis.all_words import all_words
 from pdrm.analysis.palindrome import _counted, _stacked, blowup
-from pdrm.analysis.policy_size import stack_strings, strings_up_to, theorem_1, theorem_2, theorem_3, theorem_4
+from pdrm.analysis.policy_size import stack_strings, strings_up_to, theorem_1, theorem_2, theorem_4
 from pdrm.analysis.reach.stacks import reached
 from pdrm.analysis.reach.views import reachable_views
 from pdrm.analysis.size_claims import DOMAINS, catalogue_record, size_claims
@@ -101,7 +101,6 @@ def test_the_theorems_numbers():
     maze = stack_growth(catalogue("treasure-maze"))
     assert (theorem_1(maze, 9), stack_strings(maze, 9)) == ((5**10 - 1) // 4, (5**11 - 1) // 4)
     assert [theorem_2(maze, k) for k in range(4)] == [1, 6, 31, 156]
-    assert theorem_3(maze, 9) == theorem_1(maze, 9)
     assert theorem_4(20) == 2**20
     with pytest.raises(BadSetting):
         strings_up_to(0, 3)

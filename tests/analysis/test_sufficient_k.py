@@ -5,15 +5,22 @@ from pathlib import Path
 import pytest
 
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.optimal import optimal
+from pdrm.analysis.optimal import MOST_ACTIONS, optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, answers
+from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.catalogue import domain
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
 from pdrm.machines.catalogue import catalogue
+from pdrm.machines.guard import Event
+from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.text.files import save
+from pdrm.machines.transition import Otherwise
 from pdrm.product.finite.arrays import Bound
 from pdrm.product.finite.product import FiniteProduct
 
 pytestmark = pytest.mark.compiled
+
+A = Event("A")
 
 
 def report(name, ks, **options):
@@ -99,6 +106,45 @@ def test_a_witness_leads_where_it_says():
         for answer in asked.values():
             seen = {(int(product.place[x]), product.machine_state(x), product.stack(x)[:k]) for x in answer.witness}
             assert len(seen) <= 1
+
+
+def test_a_domain_and_a_machine_by_name_file_or_kind(tmp_path):
+    once = RewardMachine("once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),))
+    save(once, tmp_path / "once.pdrm")
+    records = [check_k(domain("letter"), kind, [0]).record() for kind in (once, tmp_path / "once.pdrm")]
+    assert records[0] == records[1]
+    assert check_k("letter", "letter", [0]).record() == report("letter", [0]).record()
+
+
+@pytest.mark.parametrize(
+    ("where", "machine", "error"),
+    [
+        ("lettr", "letter", UnknownDomain),
+        ("letter", "lettr", UnknownMachine),
+        (None, "letter", BadSetting),
+        ("letter", 3, BadSetting),
+    ],
+)
+def test_what_is_no_domain_or_no_machine(where, machine, error):
+    with pytest.raises(error) as caught:
+        check_k(where, machine, [0])
+    assert caught.value.fix
+
+
+def crowd(actions):
+    """A state whose last action alone pays."""
+    label = [[0] * (actions - 1) + [1]]
+    return from_arrays("crowd", [[0] * actions], label, [(), ("A",)], events=("A", "B", "C"), step_limit=5)
+
+
+def test_many_actions():
+    once = RewardMachine("once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),))
+    found = check_k(crowd(MOST_ACTIONS), once, [0])
+    assert found.optimal.surely.tolist() == [1 << (MOST_ACTIONS - 1)]
+    assert verdicts(found) == {0: ("yes", "yes", "yes")}
+    for more in (MOST_ACTIONS + 1, 64, 70):
+        with pytest.raises(BadSetting, match=f"has {more} actions"):
+            check_k(crowd(more), once, [0])
 
 
 def test_bad_depth():

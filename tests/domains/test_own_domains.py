@@ -6,7 +6,19 @@ import gymnasium
 import numpy as np
 import pytest
 
-from pdrm.domains import domain, from_arrays, from_gymnasium, grid_domain, parse_map, read_map
+from pdrm.domains import (
+    FiniteEnv,
+    Outcome,
+    Start,
+    domain,
+    from_arrays,
+    from_gymnasium,
+    from_outcomes,
+    grid_domain,
+    parse_map,
+    read_map,
+)
+from pdrm.domains.picture import Picture, Scene
 from pdrm.errors import (
     BadArrays,
     BadDomainSetting,
@@ -35,6 +47,12 @@ def test_own_map_keeps_the_contract(tmp_path):
     file.write_text(KITCHEN)
     grid = read_map(file, places="ct")
     check_domain(grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, directions=True))
+
+
+def test_a_map_with_a_byte_order_mark(tmp_path):
+    file = tmp_path / "kitchen.txt"
+    file.write_text("@.c\n#.t\n", encoding="utf-8-sig")
+    assert read_map(file, places="ct").rows == ("@.c", "#.t")
 
 
 @pytest.mark.parametrize(
@@ -200,6 +218,42 @@ def test_a_state_that_ends_only_on_one_way_in_gets_a_copy():
     assert world.arrays.next[:, 0, 0].tolist() == [1, 2, 2]
     assert world.arrays.terminal.tolist() == [False, False, True]
     assert world.describe(2) == "1, ended"
+
+
+def test_a_row_that_no_episode_reaches_ends_nothing():
+    table = {0: {0: [(1, 0, 0, False)]}, 1: {0: [(1, 0, 1, True)]}}
+    world = from_gymnasium(Tabled(table), entering({}), step_limit=9, start={0: 1})
+    assert world.states == 2
+    assert not world.arrays.terminal[0]
+
+
+def stop_or_stay(_state, action):
+    return [Outcome("s", terminal=action == 1, label=frozenset({"stop"} if action == 1 else ()))]
+
+
+def test_an_action_that_ends_the_episode_does_not_end_it_for_the_others():
+    picture = Picture((Scene(("..",)),), (0,), ((0, 1),))
+    world = from_outcomes(
+        "door", {"s": "here"}, "ab", stop_or_stay, [Start("s")], events=["stop"], step_limit=3, picture=picture
+    )
+    check_domain(world)
+    assert world.state_names == ("here", "here, ended")
+    assert world.arrays.terminal.tolist() == [False, True]
+    assert world.arrays.next[:, :, 0].tolist() == [[0, 1], [1, 1]]
+    assert world.picture == Picture((Scene(("..",)),), (0, 0), ((0, 1), (0, 1)))
+    env = FiniteEnv(world)
+    for action, ended in ((0, False), (1, True)):
+        env.reset(seed=0)
+        assert env.step(action)[2] is ended
+
+
+def test_states_whose_ways_in_agree_keep_their_numbers():
+    def outcomes(state, _action):
+        return [Outcome("end", 0.5, terminal=state == "go"), Outcome(state, 0.5), Outcome("go", 0.0, terminal=True)]
+
+    world = from_outcomes("w", {"end": "end", "go": "go"}, "a", outcomes, [Start("go")], events=[], step_limit=3)
+    assert world.arrays.terminal.tolist() == [True, False]
+    assert world.arrays.next[:, 0].tolist() == [[0, 0, 1], [0, 1, 1]]
 
 
 def test_environments_that_cannot_be_read():

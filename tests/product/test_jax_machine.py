@@ -81,7 +81,7 @@ def test_it_is_the_step_on_tables(case):
 def test_a_push_onto_a_full_stack_is_lost_and_reported():
     table = tabulate(catalogue("letter"), [frozenset("A"), frozenset("B")])
     machine = JaxMachine(table, depth=2)
-    once = machine.step(machine.begin(), 0)
+    once = machine.step(machine.begin().configuration, 0)
     twice = machine.step(once.configuration, 0)
     assert (int(once.status), int(twice.status)) == (OK, OVERFLOW)
     assert machine.top(twice.configuration, 3).tolist() == [2, 1, 0]
@@ -92,7 +92,7 @@ def test_deep_stacks_go_over_several_words():
     table = tabulate(catalogue("letter"), [frozenset("A"), frozenset("B"), frozenset("C")])
     machine = JaxMachine(table, depth=50)
     step = jax.jit(machine.step)
-    now = machine.begin()
+    now = machine.begin().configuration
     for _ in range(40):
         now = step(now, 0).configuration
     assert machine.top(now, 50).tolist() == [2] * 40 + [1] + [0] * 9

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from dataclasses import replace
+from random import Random
 
 import jax
 import jax.numpy as jnp
@@ -18,9 +19,11 @@ from pdrm.machines.catalogue import catalogue
 from pdrm.machines.text.files import parse
 from pdrm.product.jax_env.domain import finite_domain, water_domain
 from pdrm.product.jax_env.draws import key_of, seeded, uniforms
+from pdrm.product.jax_env.machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.product import jax_product
 from pdrm.product.view import FullStack, TopK
 from pdrm.product.water_task import WaterTask
+from proofs.random_machines import random_machine
 
 
 def symbols_of(product, machine, state):
@@ -33,7 +36,7 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
     where, machine = domain("letter"), catalogue("letter")
     product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))
     step, renewed = jax.jit(product.step), jax.jit(product.renewed)
-    state, here = product.begin(seeded(3)), machine.begin().after
+    state, here = product.begin(seeded(3)).state, machine.begin().after
     assert product.observe(state).shape == (product.observation_size,)
     chance, over = np.random.default_rng(0), 0
     for _ in range(120):
@@ -53,7 +56,7 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
         assert bool(outcome.terminated) == (here.state in machine.final)
         assert bool(outcome.truncated) == (not outcome.terminated and int(state.clock) == 12)
         ended = outcome.terminated | outcome.truncated
-        after = renewed(state, ended)
+        after = renewed(state, ended).state
         if ended:
             assert (int(after.clock), int(after.key) != int(state.key)) == (0, True)
             over, here = over + 1, machine.begin().after
@@ -72,13 +75,52 @@ def test_the_first_label_is_read_where_there_is_one(first, stack):
     machine = parse("events a b\nstack # A\nstart u\notherwise stay 0\nu -> u : {a}, z / A z, 1\n")
     where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=9, **first)
     product = jax_product(finite_domain(where), machine, FullStack(), depth=8)
-    assert symbols_of(product, machine, product.begin(seeded(1))) == stack
+    assert symbols_of(product, machine, product.begin(seeded(1)).state) == stack
+
+
+def begun_by_hand(machine, label, depth):
+    """The first configuration by the readable machine, what it paid, and the status."""
+    begin = machine.begin()
+    here, paid = begin.after, begin.reward
+    if label is not None and here.state not in machine.final:
+        if machine.otherwise.action == "error" and machine.rule(here.state, label, here.top) is None:
+            return here, paid, UNDEFINED
+        step = machine.step(here, label)
+        if any(len(move.after.stack) > depth for move in step.moves):
+            return None, None, OVERFLOW
+        here, paid = step.after, paid + step.reward
+    return here, paid, FINISHED if here.state in machine.final else OK
+
+
+def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays():
+    """Random machines, silent moves at the start among them, with every label at reset and with none."""
+    met, depth = set(), 8
+    for seed in range(30):
+        machine = random_machine(Random(seed))
+        if len(machine.begin().after.stack) > depth:
+            continue
+        labels, states = list(machine.alphabet.labels())[:4], (*machine.states, *machine.final)
+        for number in range(-1, len(labels)):
+            first = {} if number < 0 else {"start_label": number}
+            where = from_arrays("d", [[0]], [[0]], labels, step_limit=9, **first)
+            product = jax_product(finite_domain(where), machine, TopK(1), depth=depth)
+            begun = product.begin(seeded(seed))
+            here, paid, status = begun_by_hand(machine, None if number < 0 else labels[number], depth)
+            met.add((int(begun.status), paid not in (None, 0)))
+            if status == OVERFLOW:
+                assert int(begun.status) in (OVERFLOW, FINISHED)
+                continue
+            assert int(begun.status) == status
+            assert states[int(begun.state.configuration.state)] == here.state
+            assert symbols_of(product, machine, begun.state) == here.stack
+            assert float(begun.paid) == pytest.approx(paid, rel=1e-6, abs=1e-6)
+    assert {(OK, True), (OK, False), (UNDEFINED, False), (FINISHED, True)} <= met
 
 
 def test_nothing_of_the_machine_is_seen_without_a_view():
     where, machine = domain("letter"), catalogue("letter")
     blind = jax_product(finite_domain(where), machine, None)
-    seen = np.asarray(blind.observe(blind.begin(seeded(0))))
+    seen = np.asarray(blind.observe(blind.begin(seeded(0)).state))
     assert (seen[: where.states].sum(), seen[where.states :].sum()) == (1, 0)
 
 
@@ -88,7 +130,7 @@ def test_a_first_stack_higher_than_the_depth_is_refused():
     )
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     fitting = jax_product(finite_domain(where), machine, TopK(1), depth=3)
-    assert symbols_of(fitting, machine, fitting.begin(seeded(0))) == ("A", "A", "#")
+    assert symbols_of(fitting, machine, fitting.begin(seeded(0)).state) == ("A", "A", "#")
     with pytest.raises(BadSetting, match="first stack does not fit a depth of 2"):
         jax_product(finite_domain(where), machine, TopK(1), depth=2).begin(seeded(0))
 
@@ -97,7 +139,7 @@ def test_water_moves_as_its_formulas_say():
     """The product's own draws put into the plain formulas give the same water."""
     world = water.WaterWorld(step_limit=30)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
-    state = product.begin(seeded(5))
+    state = product.begin(seeded(5)).state
     plain = water.begin(world, np.asarray(uniforms(key_of(seeded(5), 0), water.START_NUMBERS)), np)
     for clock in range(5):
         for own, theirs in zip(jax.tree.leaves(state.environment), jax.tree.leaves(plain), strict=True):

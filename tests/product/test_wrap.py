@@ -1,13 +1,16 @@
 import copy
 import pickle
+import threading
 from random import Random
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium import spaces
 
 import pdrm
 from pdrm.errors import EpisodeOver
+from pdrm.product.kept import kept
 from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, Script, corridor, shopping
 
@@ -122,6 +125,53 @@ def test_the_labelling_function_sees_the_step():
     env.step(0)
     assert [step[:3] for step in seen] == [(0, 1, 1), (1, 0, 2)]
     assert seen[1][3]["at"] == 2
+
+
+class InPlace(gymnasium.Env):
+    """Counts in one array, given out again and again."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, shaped=lambda array: array):
+        self.array, self.shaped = np.zeros(1), shaped
+        box = spaces.Box(0, 9, (1,), np.float64)
+        self.observation_space = {True: box, False: spaces.Dict({"a": spaces.Tuple([box])})}[shaped(1) == 1]
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.array[:] = 0
+        return self.shaped(self.array), {}
+
+    def step(self, action):
+        self.array += action
+        return self.shaped(self.array), 0.0, False, False, {}
+
+
+@pytest.mark.parametrize("shaped", [lambda array: array, lambda array: {"a": (array,)}])
+def test_the_observation_before_is_not_changed_by_the_environment(shaped):
+    seen = []
+
+    def labels(before, _action, after, _info):
+        before, after = (part["a"][0] if isinstance(part, dict) else part for part in (before, after))
+        seen.append((float(before[0]), float(after[0])))
+        return {"A"} if after[0] > before[0] else set()
+
+    env = pdrm.wrap(InPlace(shaped), "letter", labels)
+    env.reset(seed=0)
+    told = [env.step(action)[4]["machine"]["label"] for action in (1, 0, 1)]
+    assert seen == [(0, 1), (1, 1), (1, 2)]
+    assert told == [A, NOTHING, A]
+
+
+def test_what_cannot_change_or_cannot_be_copied_is_kept_as_it_is():
+    for value in (3, "a", None, np.float32(1), Script):
+        assert kept(value) is value
+    lock = threading.Lock()
+    assert kept(lock) is lock
+    held = np.array([[1]], object)
+    copied = kept((held, [held]))
+    held[0, 0] = 2
+    assert (copied[0][0, 0], copied[1][0][0, 0]) == (1, 1)
 
 
 def test_seeds_are_passed_on():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +13,10 @@ from pdrm.analysis.optimal import Optimal, Watch, optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, YES, Answer, answers
 from pdrm.analysis.value_iteration import check_discount
 from pdrm.analysis.witness import Situation, situation
+from pdrm.domains.files import find_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadSetting
-from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.product.any_machine import MachineLike, pushdown_machine
 from pdrm.product.finite.arrays import Bound
 from pdrm.product.finite.product import MEMORY, FiniteProduct
 
@@ -89,8 +91,8 @@ class KReport:
 
 
 def check_k(  # noqa: PLR0913 - each is a choice of the user's
-    domain: FiniteDomain,
-    machine: PushdownRewardMachine,
+    domain: FiniteDomain | str | os.PathLike[str],
+    machine: MachineLike,
     ks: Iterable[int] = range(5),
     *,
     discount: float = 0.99,
@@ -102,6 +104,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
 ) -> KReport:
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
+    Domain and machine may be given by name or file; reward machines and automata with one counter are translated.
     Without a depth, all states are asked about where there are few enough, else those within as many steps as give some
     thousands of them.
 
@@ -114,13 +117,24 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     check_discount(discount)
     if depth is not None and depth < 0:
         raise BadSetting(f"the depth is {depth}", fix="a whole number from 0 on")
-    product = FiniteProduct(domain, machine, bound, memory)
+    where, task = _domain(domain), pushdown_machine(machine)
+    product = FiniteProduct(where, task, bound, memory)
     if depth is None:
         product.explore(most=min(CLOSED, product.most_states))
         if product.lookable(product.open).size:
-            product = FiniteProduct(domain, machine, bound, memory)
+            product = FiniteProduct(where, task, bound, memory)
             product.explore(most=ASKED)
             depth = len(product.layers) - 1
     found = optimal(product, discount, depth, most, watch=watch)
     asked = {k: answers(found, k) for k in sorted(set(ks))}
     return KReport(found, asked, {k: k_gap(found, k, given["start"].choice) for k, given in asked.items()})
+
+
+def _domain(given: object) -> FiniteDomain:
+    """The domain that is given, or named."""
+    if isinstance(given, str | os.PathLike):
+        return find_domain(given)
+    if not isinstance(given, FiniteDomain):
+        fix = "give a FiniteDomain (pdrm.from_gymnasium makes one), a name of the catalogue, or the path of a file"
+        raise BadSetting(f"{given!r} is no finite domain", fix=fix)
+    return given

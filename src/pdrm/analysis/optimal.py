@@ -18,6 +18,7 @@ from pdrm.analysis.values.exact import exact_values
 from pdrm.analysis.values.graph.kernels import reached, unsure
 from pdrm.analysis.values.policy.kernels import worth
 from pdrm.analysis.values.ties import EXCLUDED, blocks
+from pdrm.errors import BadSetting
 from pdrm.product.finite.arrays import END
 from pdrm.product.finite.product import FiniteProduct
 
@@ -25,6 +26,8 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Watch = Callable[[int, int], None]
 """Called now and then with the states looked at, and how many may be at most."""
+MOST_ACTIONS = 62
+"""Actions of a domain at most: sets of them are bits of a signed 64-bit number."""
 MOST_EXACT = 60_000
 """States whose values are computed as fractions at most."""
 MOST_TIED = 300_000
@@ -80,6 +83,10 @@ def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     >>> [bin(int(actions)) for actions in found.surely]
     ['0b1', '0b10', '0b100', '0b1000', '0b10000']
     """
+    actions = len(product.domain.actions)
+    if actions > MOST_ACTIONS:
+        fault = f"domain `{product.domain.name}` has {actions} actions"
+        raise BadSetting(fault, fix=f"optimal actions are found among at most {MOST_ACTIONS}: leave some out")
     product.explore(depth)
     most = min(most, product.most_states)
     asked = np.arange(len(product))

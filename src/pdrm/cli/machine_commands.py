@@ -183,13 +183,14 @@ def _next(command: str, file: str) -> None:
 
 
 def machine_text(file: str) -> str:
-    """The text of a machine: in a file, on standard input (`-`), or in the catalogue."""
-    from pdrm.machines.catalogue import text_of
+    """The text of a machine: in the catalogue, in a file, or on standard input (`-`)."""
+    from pdrm.files.names import means_name
+    from pdrm.machines.catalogue import names, text_of
     from pdrm.machines.text.source import LARGEST_FILE, decode, read_bytes
 
     if file == "-":
         return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
-    if not Path(file).exists() and not Path(file).suffix and not Path(file).parent.name:
+    if means_name(file, names()):
         return text_of(file)
     return decode(read_bytes(Path(file)), file)
 

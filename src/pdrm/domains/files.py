@@ -11,6 +11,7 @@ from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
+from pdrm.files.names import means_name
 from pdrm.files.whole_file import write
 
 ARRAYS = ".npz"
@@ -60,19 +61,18 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
 
 
 def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
-    """The domain of a name of the catalogue, else of a file.
+    """The domain of a name of the catalogue, else of a file (`./letter` where there is a file of the same name).
 
     >>> find_domain("letter").name
     'letter'
     """
+    if not means_name(name, names()):
+        return load_domain(name)
     if name in names():
         return domain(str(name))
-    file = Path(name)
-    if file.suffix or len(file.parts) > 1 or file.exists():
-        return load_domain(file)
     if name in SIDES:
         raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
-    hint = did_you_mean(str(name), names())
+    hint = did_you_mean(str(name), (*names(), *SIDES))
     raise UnknownDomain(
         f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or {ARRAYS})"
     )

@@ -78,7 +78,7 @@ def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), star
     """
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error

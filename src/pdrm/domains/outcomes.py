@@ -7,6 +7,7 @@ from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from pdrm.domains.ended import Ended, Table, ends_apart, shown_too
 from pdrm.domains.labelled_mdp import NO_LABEL, DomainArrays, FiniteDomain, Label
 from pdrm.domains.picture import Picture
 from pdrm.errors import BadArrays
@@ -28,6 +29,7 @@ class Outcome(NamedTuple):
     label: Label = EMPTY
     reward: float = 0.0
     terminal: bool = False
+    """Whether the environment ends with it."""
 
 
 class Start(NamedTuple):
@@ -65,19 +67,26 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
 ) -> FiniteDomain:
     """Write the domain down: `states` maps each state to its name, `outcomes` says what an action (by number) can do.
 
+    Where one state ends the episode on one way in and not on another, a copy of it, numbered after the others, is the end.
+
     >>> coin = lambda state, action: [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
     >>> tiny = from_outcomes("coin", {"s": "s"}, ["toss"], coin, [Start("s")], events=["heads"], step_limit=9)
     >>> tiny.arrays.label.tolist(), tiny.labels[1]
     ([[[1, 0]]], frozenset({'heads'}))
     """
-    table = [[tuple(outcomes(state, action)) for action in range(len(actions))] for state in states]
-    found = [outcome.label for row in table for cell in row for outcome in cell]
+    written: Table = {state: [tuple(outcomes(state, action)) for action in range(len(actions))] for state in states}
+    table = ends_apart(written, (start.state for start in starts), Outcome(None))
+    found = [outcome.label for row in table.values() for cell in row for outcome in cell]
     labels = _order([*found, *(start.label for start in starts if start.label is not None)], events)
-    number: dict[Hashable, int] = {state: position for position, state in enumerate(states)}
-    arrays = _arrays(table, starts, number, {label: position for position, label in enumerate(labels)})
-    return FiniteDomain(
-        name, arrays, labels, tuple(events), tuple(actions), step_limit, tuple(states.values()), **words
-    )
+    number: dict[Hashable, int] = {state: position for position, state in enumerate(table)}
+    arrays = _arrays(list(table.values()), starts, number, {label: position for position, label in enumerate(labels)})
+    copies = [state for state in table if isinstance(state, Ended)]
+    called = dict(zip(table, states.values(), strict=False))  # copies come after the states
+    state_names = (*states.values(), *(f"{called[copy.state]}, ended" for copy in copies))
+    picture = words.get("picture")
+    if picture is not None and copies:
+        words["picture"] = shown_too(picture, list(table))
+    return FiniteDomain(name, arrays, labels, tuple(events), tuple(actions), step_limit, state_names, **words)
 
 
 def _order(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:

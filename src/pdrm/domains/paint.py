@@ -1,7 +1,7 @@
 """PaintWorld (Appendix C): stains on the stack, and a price for soap.
 
 There is one state. Asking for i units costs i/(i+1) and emits `soap_i`; at reset `stains_n` is emitted, n from 1 to 5
-equally likely. It is tested once on each n.
+equally likely. It is tested on each n.
 """
 
 from __future__ import annotations

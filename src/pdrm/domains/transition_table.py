@@ -43,20 +43,14 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     table = _table(env, name)
     limit = step_limit if step_limit is not None else _limit(env, name)
     begin = dict(start) if start is not None else _starts(env, name)
-    copies = _copies(table, begin)
-    count = len(table)
 
     def outcomes(state: int, action: int) -> list[Outcome]:
-        row = table[state][action] if state < count else [(1.0, state, 0.0, True)]
         return [
-            Outcome(copies.get(there, there) if ends else there, p, said(state, action, there), pay, ends)
-            for p, there, pay, ends in row
+            Outcome(there, p, _label(labels, state, action, there), pay, ends)
+            for p, there, pay, ends in table[state][action]
         ]
 
-    def said(state: int, action: int, there: int) -> Label:
-        return _label(labels, state, action, there) if state < count else frozenset()
-
-    states = {state: str(state) for state in range(count)} | {copy: f"{state}, ended" for state, copy in copies.items()}
+    states = {state: str(state) for state in range(len(table))}
     acts = tuple(actions or map(str, range(len(table[0]))))
     known = _events(table, labels) if events is None else events
     starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
@@ -120,21 +114,6 @@ def _starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
             fix="give `start={state: probability, …}`",
         )
     return dict.fromkeys(seen, 1.0)
-
-
-def _copies(table: list[list[Row]], begin: Mapping[int, float]) -> dict[int, int]:
-    """The states that end the episode on one way in and not on another, and the number of the copy that ends it."""
-    known = range(len(table))  # what is outside is refused when the domain is built
-    going, ended, frontier = set(begin), set[int](), [state for state in begin if state in known]
-    for state in frontier:  # grows while it is read: what can be reached without ending
-        for row in table[state]:
-            for _, there, _, ends in row:
-                if ends:
-                    ended.add(there)
-                elif there in known and there not in going:
-                    going.add(there)
-                    frontier.append(there)
-    return {state: len(table) + number for number, state in enumerate(sorted(going & ended))}
 
 
 def _events(table: list[list[Row]], labels: Labelling) -> tuple[str, ...]:

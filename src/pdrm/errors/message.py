@@ -79,6 +79,10 @@ class SeveralErrors(PdrmError):
         super().__init__(f"{len(errors)} errors", where=errors[0].where)
         self._errors = tuple(errors)
 
+    def __reduce__(self) -> tuple[type[SeveralErrors], tuple[tuple[PdrmError, ...]]]:
+        """How another process makes it again: from the faults, not from the message."""
+        return type(self), (self._errors,)
+
     @property
     def errors(self) -> tuple[PdrmError, ...]:
         """The faults, in the order of the text."""

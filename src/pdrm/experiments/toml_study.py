@@ -18,6 +18,7 @@ from pdrm.errors import BadStudy, PdrmError, Where, did_you_mean
 from pdrm.experiments.study import TEN_SEEDS, Line, Panel, Study
 from pdrm.experiments.toml_places import Path as Keys
 from pdrm.experiments.toml_places import Places, words
+from pdrm.files.names import means_name
 from pdrm.machines.catalogue import names as machine_names
 from pdrm.machines.catalogue import text_of
 from pdrm.machines.text.source import decode, read_bytes
@@ -95,7 +96,7 @@ class _Reader:
         )
         panel = Panel(
             name=record.get("name", Path(domain).stem),
-            domain=domain if domain in names() else str(self.folder / domain) if "." in domain else domain,
+            domain=self.domain(domain),
             title=record.get("title", ""),
             lines=lines,
             machine=self.machine(record["machine"], (*keys, "machine")) if "machine" in record else None,
@@ -125,6 +126,12 @@ class _Reader:
         name = record.get("name", f"{agent} {k}")
         rest = {key: record[key] for key in ("settings", "colour", "seconds", "gigabytes") if key in record}
         return Line(name=name, agent=agent, k=k, **rest)
+
+    def domain(self, name: str) -> str:
+        """A name of the catalogue, or the path of a file beside the study; a misspelt name stays as it is."""
+        if name in names() or (means_name(name, (), self.folder) and means_name(name, ())):
+            return name
+        return str(self.folder / name)
 
     def machine(self, name: str, keys: Keys) -> str:
         """A machine's text: of the catalogue, or in a file beside the study."""

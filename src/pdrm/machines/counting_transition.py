@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pdrm.errors import BadNumber, PdrmError, Where
-from pdrm.machines.guard import Guard, Silent
-from pdrm.machines.transition import number_text
+from pdrm.machines.guard import Guard, Silent, check_guard
+from pdrm.machines.transition import number_text, reward_of
 from pdrm.machines.wellformed import shared_faults
 from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, pattern_text
 
 if TYPE_CHECKING:
     from pdrm.machines.counting import CountingRewardAutomaton
+
+MOST_CHANGED = 999_999_999
+"""What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,12 @@ class CountingTransition:
     changes: tuple[int, ...]
     reward: float
     where: Where | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_guard(self.guard)
+        object.__setattr__(self, "tests", tuple(self.tests))
+        object.__setattr__(self, "changes", tuple(_whole(change) for change in self.changes))
+        object.__setattr__(self, "reward", reward_of(self.reward))
 
     @property
     def silent(self) -> bool:
@@ -57,6 +67,17 @@ class CountingTransition:
         changes = [f"{change:+d}" if change else "0" for change in self.changes]
         vectors = f"{pattern_text(self.tests)} / {pattern_text(changes)}"
         return f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
+
+
+def _whole(change: int) -> int:
+    """A counter change as a plain whole number."""
+    try:
+        whole = operator.index(change)
+    except TypeError:
+        raise BadNumber(f"`{change}` is no counter change", fix="use a whole number such as 1, 0 or -2") from None
+    if abs(whole) > MOST_CHANGED:
+        raise BadNumber(f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}")
+    return whole
 
 
 def counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:

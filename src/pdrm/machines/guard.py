@@ -19,7 +19,11 @@ EMPTY_LABEL: Label = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """Reads nothing: the silent move, written `eps`."""
+    """Reads nothing: the silent move, written `eps`. `SILENT` is the one there is.
+
+    >>> str(SILENT), SILENT.holds(frozenset())
+    ('eps', False)
+    """
 
     def holds(self, _label: Label) -> bool:
         """Never: a silent rule does not read labels."""
@@ -42,6 +46,12 @@ class Exactly:
 
     events: Label
 
+    def __post_init__(self) -> None:
+        events: object = self.events
+        if isinstance(events, str):
+            raise BadShape(f"a label is a set of events, not the text {events!r}", fix='write Exactly({"a", "t"})')
+        object.__setattr__(self, "events", frozenset(self.events))
+
     def holds(self, label: Label) -> bool:
         """Whether the label is this very set."""
         return label == self.events
@@ -52,7 +62,11 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Holds where the event is in the label."""
+    """Holds where the event is in the label, whatever else is.
+
+    >>> Event("a").holds(frozenset("at")), Event("a").holds(frozenset())
+    (True, False)
+    """
 
     name: str
 
@@ -66,9 +80,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Negation."""
+    """Negation.
+
+    >>> print(Not(Event("t")), Not(Event("t")).holds(frozenset("a")))
+    !t True
+    """
 
     inner: Formula
+
+    def __post_init__(self) -> None:
+        _check_formula(self, self.inner)
 
     def holds(self, label: Label) -> bool:
         """Whether the inner formula does not hold."""
@@ -80,12 +101,16 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Conjunction; of nothing it is `true`."""
+    """Conjunction; of nothing it is `true`, which is `ALWAYS`.
+
+    >>> print(And((Event("a"), Not(Event("t")))), ALWAYS)
+    a & !t true
+    """
 
     parts: tuple[Formula, ...] = ()
 
     def __post_init__(self) -> None:
-        _several(self.parts)
+        object.__setattr__(self, "parts", _several(self, self.parts))
 
     def holds(self, label: Label) -> bool:
         """Whether every part holds."""
@@ -110,7 +135,7 @@ class Or:
     parts: tuple[Formula, ...] = ()
 
     def __post_init__(self) -> None:
-        _several(self.parts)
+        object.__setattr__(self, "parts", _several(self, self.parts))
 
     def holds(self, label: Label) -> bool:
         """Whether some part holds."""
@@ -122,10 +147,37 @@ class Or:
         return " | ".join(f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts)
 
 
-def _several(parts: tuple[Formula, ...]) -> None:
+def _several(whole: And | Or, parts: Iterable[Formula]) -> tuple[Formula, ...]:
     """One part alone is written as that part: so each formula has one text, and each text one formula."""
-    if len(parts) == 1:
+    listed = tuple(parts)
+    if len(listed) == 1:
         raise BadShape("`And` and `Or` take two or more parts, or none", fix="use the part itself")
+    for part in listed:
+        _check_formula(whole, part)
+    return listed
+
+
+def _check_formula(whole: Not | And | Or, part: object) -> None:
+    """Formulas are made of formulas: an exact set and silence are guards on their own."""
+    if not isinstance(part, Formula):
+        kind = type(whole).__name__
+        fix = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
+        if not isinstance(part, Exactly):
+            fix = "make it of Event, Not, And and Or"
+        raise BadShape(f"`{kind}` holds formulas, not {_named(part)}", fix=fix)
+
+
+def check_guard(guard: object) -> None:
+    """Raise unless a rule can read it."""
+    if not isinstance(guard, Guard):
+        raise BadShape(
+            f"a rule reads a guard, not {_named(guard)}",
+            fix='use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT',
+        )
+
+
+def _named(part: object) -> str:
+    return f"the label {part}" if isinstance(part, Exactly) else f"{str(part)[:40]!r}"
 
 
 Formula = Event | Not | And | Or

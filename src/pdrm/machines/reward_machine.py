@@ -12,11 +12,11 @@ from typing import ClassVar
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configuration import Run, added
-from pdrm.machines.guard import Guard, Label, Silent
+from pdrm.machines.guard import Guard, Label, Silent, check_guard
 from pdrm.machines.pattern_findings import pattern_findings
 from pdrm.machines.reading import check_state, no_rule, read_word
 from pdrm.machines.rules import by_source, states_of
-from pdrm.machines.transition import Otherwise, number_text
+from pdrm.machines.transition import Otherwise, number_text, reward_of
 from pdrm.machines.wellformed import shared_faults
 from pdrm.machines.zero_patterns import Pattern, pattern_clashes
 
@@ -37,6 +37,10 @@ class RewardTransition:
     where: Where | None = field(default=None, compare=False, repr=False)
     tests: ClassVar[Pattern] = ()
     changes: ClassVar[tuple[int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_guard(self.guard)
+        object.__setattr__(self, "reward", reward_of(self.reward))
 
     def __str__(self) -> str:
         return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import MachineFinished, PdrmError, UndefinedMove
+from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
 from pdrm.machines.guard import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transition import Transition
@@ -85,6 +85,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     >>> table.move.shape  # three states; four labels; no symbol, # and A
     (3, 4, 3)
     """
+    _check_kind(machine)
     _check_labels(machine, labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
@@ -106,6 +107,14 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
                 if row is not None:
                     move[at, column, position] = moves.setdefault(row, len(moves))
     return Table(move, silent, *_columns(moves), start, bottom, len(machine.states))
+
+
+def _check_kind(machine: object) -> None:
+    if not isinstance(machine, PushdownRewardMachine):
+        raise BadSetting(
+            f"tables are made of pushdown reward machines, not of {str(machine)[:60]!r} ({type(machine).__name__})",
+            fix="pdrm.reward_machine_to_pushdown and pdrm.counting_to_pushdown translate; pdrm.catalogue finds by name",
+        )
 
 
 def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> None:
@@ -157,12 +166,23 @@ class TableStep(NamedTuple):
 
 
 def begin_table(table: Table) -> TableStep:
-    """The start, after the silent moves before the first label."""
+    """The start, after the silent moves before the first label.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> begin_table(tabulate(catalogue("letter"), [frozenset("A")]))
+    TableStep(state=0, stack=(1,), reward=0.0)
+    """
     return _silent_moves(table, table.start, (table.bottom,), 0.0)
 
 
 def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
-    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves."""
+    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves.
+
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> table = tabulate(catalogue("letter"), [frozenset("A")])
+    >>> step_table(table, state=0, stack=(1,), label=0)
+    TableStep(state=0, stack=(2, 1), reward=-0.01)
+    """
     if state >= table.first_final:
         raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
     top = stack[0] if stack else 0

@@ -7,9 +7,10 @@ and pays -0.01. The top `eps` looks at no symbol (and pops none); a push is writ
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import SupportsFloat
 
-from pdrm.errors import Where
-from pdrm.machines.guard import Guard, Silent
+from pdrm.errors import BadReward, Where
+from pdrm.machines.guard import Guard, Silent, check_guard
 
 ANY = "z"
 """A rule's top: any stack symbol, the bottom one included."""
@@ -38,6 +39,11 @@ class Transition:
     push: Stack
     reward: float
     where: Where | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_guard(self.guard)
+        object.__setattr__(self, "push", tuple(self.push))
+        object.__setattr__(self, "reward", reward_of(self.reward))
 
     @property
     def silent(self) -> bool:
@@ -71,15 +77,18 @@ class Otherwise:
     reward: float = 0.0
     where: Where | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reward", reward_of(self.reward))
+
     @classmethod
     def stay(cls, reward: float) -> Otherwise:
         """Keep the configuration and pay `reward`."""
-        return cls("stay", None, float(reward))
+        return cls("stay", None, reward)
 
     @classmethod
     def go(cls, target: str, reward: float) -> Otherwise:
         """Move to `target` with the stack kept and pay `reward`."""
-        return cls("go", target, float(reward))
+        return cls("go", target, reward)
 
     @classmethod
     def error(cls) -> Otherwise:
@@ -89,6 +98,21 @@ class Otherwise:
     def __str__(self) -> str:
         target = f" {self.target}" if self.target is not None else ""
         return f"{self.action}{target}" + ("" if self.action == "error" else f" {number_text(self.reward)}")
+
+
+def reward_of(value: SupportsFloat) -> float:
+    """A reward as a plain float, whatever kind of number it was: so that it is written, read and compared as one.
+
+    >>> import numpy as np
+    >>> reward_of(np.float32(-0.5)), reward_of(1)
+    (-0.5, 1.0)
+    """
+    try:
+        if not isinstance(value, str | bytes):  # float("1") is 1, but a text is no reward
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadReward(f"the reward {str(value)[:40]!r} is not a number", fix="use a finite number such as 1 or -0.01")
 
 
 def number_text(value: float) -> str:
@@ -101,5 +125,5 @@ def number_text(value: float) -> str:
         digits = str(int(value))
         zeros = len(digits) - len(digits.rstrip("0"))
         return f"{digits[:-zeros]}e{zeros}" if zeros > 4 else digits
-    mantissa, e, exponent = repr(value).partition("e")
+    mantissa, e, exponent = repr(float(value)).partition("e")
     return f"{mantissa}{e}{int(exponent)}" if e else mantissa

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from pdrm.errors import BadSetting
-from pdrm.machines.catalogue import catalogue
+from pdrm.files.names import means_name
+from pdrm.machines.catalogue import catalogue, names
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
@@ -15,7 +15,7 @@ from pdrm.machines.text.files import load
 from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 
 MachineLike = AnyMachine | str | os.PathLike[str]
-"""A machine, the path of its file, or its name in the catalogue."""
+"""A machine, the path of its file, or its name in the catalogue (`./letter` where there is a file of the same name)."""
 
 
 def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
@@ -39,7 +39,5 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
 
 
 def _loaded(name: str | os.PathLike[str]) -> AnyMachine:
-    """A bare word is a name of the catalogue, unless there is a file of that name."""
-    path = Path(name)
-    bare = isinstance(name, str) and not path.suffix and path.name == name
-    return catalogue(path.name) if bare and not path.exists() else load(path)
+    """A name of the catalogue is the catalogue's machine; what else there is a file of, or has a folder or ending, a file."""
+    return catalogue(str(name)) if means_name(name, names()) else load(name)

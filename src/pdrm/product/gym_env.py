@@ -25,6 +25,7 @@ from pdrm.machines.guard import Label
 from pdrm.machines.transition import Stack
 from pdrm.product.any_machine import MachineLike, pushdown_machine
 from pdrm.product.gym_observation import Observing
+from pdrm.product.kept import kept
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, label_of
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.view import TopK, View
@@ -63,6 +64,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         self.machine = pushdown_machine(machine)
         self._labelling = Labelling(labels, labels_at_reset)
+        self._compares = labels != "info"
         self._quick = QuickStep(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
@@ -95,7 +97,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             seen = self._form.put(observation, self._state, self._stack)
         except PdrmError as error:
             raise self._located(error, self._labelling.source_at_reset) from None
-        self._observation, self._over = observation, False
+        self._observation, self._over = kept(observation) if self._compares else None, False
         return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
@@ -116,7 +118,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._located(error, self._labelling.source) from None
-        self._observation = observation
+        self._observation = kept(observation) if self._compares else None
         record = _record(paid, own, bool(terminated), state, stack, label)
         self._over = terminated = terminated or state in self._final
         return seen, own + paid, terminated, truncated, {**info, "machine": record}

@@ -118,9 +118,10 @@ def test_faults_are_told_with_their_place(change, said):
     assert "task.json:1:" in str(caught.value)
 
 
-def test_numbers_as_states():
-    table = {"0": {"a": {"z0": [1, ["z0"]]}}}
-    text = json.dumps({**AS_MANY, "states": [0, 1], "final_states": [1], "initial_state": 0, "transitions": table,
+@pytest.mark.parametrize("first", [0, 100_000])
+def test_numbers_as_states(first):
+    table = {str(first): {"a": {"z0": [1, ["z0"]]}}}
+    text = json.dumps({**AS_MANY, "states": [first, 1], "final_states": [1], "initial_state": first, "transitions": table,
                        "stack_symbols": ["z0"], "initial_stack_symbol": "z0"}, default=list)  # fmt: skip
     assert parse(text).run([frozenset("a"), frozenset({"end"})]).reward == 1
 

@@ -16,7 +16,7 @@ from pdrm.machines.guard import EMPTY_LABEL, SILENT, Exactly, Guard
 from pdrm.machines.text.document import Document, Header, RuleSpec
 from pdrm.machines.text.json_values import Value, read_values
 from pdrm.machines.text.syntax import Word
-from pdrm.machines.transition import ANY, number_text
+from pdrm.machines.transition import ANY
 
 LISTS = ("states", "input_symbols", "stack_symbols", "final_states")
 NEEDED = (*LISTS, "transitions", "initial_state", "initial_stack_symbol")
@@ -102,7 +102,7 @@ def _automaton(value: Value) -> Automaton:
 
 def _name(value: Value) -> str:
     """A state may be a number there; as a key of the table it is a text."""
-    return number_text(value.data) if isinstance(value.data, float) else value.text()
+    return value.digits() if isinstance(value.data, float) else value.text()
 
 
 def _moves(table: Value) -> Iterator[Move]:

@@ -16,7 +16,7 @@ from pdrm.machines.text.document import Document, Header, RuleSpec
 from pdrm.machines.text.json_values import Value, read_values
 from pdrm.machines.text.source import Line
 from pdrm.machines.text.syntax import Word, read_guard
-from pdrm.machines.transition import Otherwise, Transition, number_text
+from pdrm.machines.transition import Otherwise, Transition
 
 VERSION = 1
 LISTS = ("events", "stack", "states", "final")
@@ -93,7 +93,7 @@ def _headers(members: dict[str, Value], document: Document) -> None:
         add("exclusive", [_word(item) for item in group.texts()])
     if "counters" in members:
         counters = members["counters"]
-        add("counters", [Word(number_text(counters.number()), counters.where)])
+        add("counters", [Word(counters.digits(), counters.where)])
     what = members["otherwise"].members(("do", "to", "reward"), ("do",))
     words = [_word(what["do"])]
     words += [_word(what["to"])] if "to" in what else []
@@ -119,7 +119,7 @@ def _movement(record: dict[str, Value], vector: bool) -> tuple[tuple[str, ...] |
     if vector:
         tests = record["tests"].texts() if "tests" in record else []
         changes = record["changes"].items() if "changes" in record else []
-        return tuple(item.text() for item in tests), tuple(number_text(item.number()) for item in changes)
+        return tuple(item.text() for item in tests), tuple(item.digits() for item in changes)
     look = (record["top"].text(),) if "top" in record else None
     change = tuple(item.text() for item in record["push"].texts()) if "push" in record else None
     return look, change

@@ -12,6 +12,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 
 from pdrm.errors import BadShape, CannotRead, DuplicateName, TooDeep, Where, did_you_mean
 from pdrm.machines.text.source import DEEPEST, LARGEST_FILE, Line, split_lines
+from pdrm.machines.transition import number_text
 
 KINDS = {
     dict: "an object",
@@ -41,6 +42,11 @@ class Value:
         if isinstance(self.data, float):
             return self.data
         raise self.wrong("a number")
+
+    def digits(self) -> str:
+        """The number as text, whole ones written out, or `BadShape`: 100000, where a reward would be written 1e5."""
+        number = self.number()
+        return str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
 
     def items(self) -> list[Value]:
         """The value as an array, or `BadShape`."""

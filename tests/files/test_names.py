@@ -1,0 +1,95 @@
+"""A word for a catalogue's name or a file: the same rule for machines and domains, in Python, commands and studies."""
+
+from pathlib import Path
+
+import pytest
+
+from pdrm.domains import find_domain
+from pdrm.errors import CannotOpen, UnknownDomain, UnknownMachine
+from pdrm.experiments.files import load_study
+from pdrm.files.names import means_name
+from pdrm.product.any_machine import pushdown_machine
+
+TASK = "name own\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
+ROOMS = "name own\nplace k key\n#####\n#@.k#\n#####\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_folder_with_the_name_of_a_machine_or_domain_changes_nothing(here, pdrm):
+    (here / "letter").mkdir()
+    assert pushdown_machine("letter").name == "letter"
+    assert find_domain("letter").name == "letter"
+    assert pdrm("check", "letter").code == 0
+
+
+def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(here, pdrm):
+    for text, find in ((TASK, pushdown_machine), (ROOMS, find_domain)):
+        (here / "letter").write_text(text)
+        assert find("letter").name == "letter"
+        assert find("./letter").name == "own"
+        assert find(Path("letter")).name == "own"
+        assert find(str(here / "letter")).name == "own"
+    (here / "letter").write_text(TASK)
+    assert pdrm("check", "letter").out.startswith("letter: ok")
+    assert pdrm("check", "./letter").out.startswith("own: ok")
+
+
+def test_any_other_word_is_a_file_if_there_is_one(here, pdrm):
+    (here / "task").write_text(TASK)
+    (here / "rooms").write_text(ROOMS)
+    assert pushdown_machine("task").name == "own"
+    assert find_domain("rooms").name == "own"
+    assert pdrm("check", "task").out.startswith("own: ok")
+
+
+def test_a_misspelt_name_is_told_as_one(here, pdrm):
+    (here / "lettr").mkdir()
+    with pytest.raises(UnknownMachine, match="did you mean `letter`"):
+        pushdown_machine("lettr")
+    with pytest.raises(UnknownDomain, match="did you mean `letter`"):
+        find_domain("lettr")
+    assert "did you mean `letter`" in pdrm("check", "lettr").err
+    for find in (pushdown_machine, find_domain):
+        for word in ("./letter", Path("letter"), "no/letter"):
+            with pytest.raises(CannotOpen):
+                find(word)
+
+
+def test_files_are_looked_for_in_the_folder_given(here):
+    (here / "there").mkdir()
+    (here / "there" / "rooms").write_text(ROOMS)
+    assert means_name("rooms", ())
+    assert not means_name("rooms", (), here / "there")
+    assert means_name("rooms", ("rooms",), here / "there")
+
+
+STUDY = 'name = "s"\nseeds = 1\n[[panels]]\nmachine = "task.pdrm"\ndomain = "{}"\n[[panels.agents]]\nagent = "q"\n'
+
+
+@pytest.mark.parametrize("word", ["maps/rooms", "rooms", "maps/rooms.txt"])
+def test_a_study_finds_its_domain_beside_itself(here, word):
+    folder = here / "study"
+    (folder / "maps").mkdir(parents=True)
+    for place in ("rooms", "maps/rooms", "maps/rooms.txt"):
+        (folder / place).write_text(ROOMS)
+    (folder / "task.pdrm").write_text(TASK)
+    (folder / "study.toml").write_text(STUDY.format(word))
+    panel = load_study(folder / "study.toml").panels[0]
+    assert Path(panel.domain) == folder / word
+    assert panel.world().name == "own"
+
+
+def test_a_study_takes_no_domain_from_the_working_folder(here):
+    (here / "rooms").write_text(ROOMS)
+    folder = here / "study"
+    folder.mkdir()
+    (folder / "task.pdrm").write_text(TASK)
+    for word, error in (("rooms", CannotOpen), ("lettr", UnknownDomain)):
+        (folder / "study.toml").write_text(STUDY.format(word))
+        with pytest.raises(error):
+            load_study(folder / "study.toml")

@@ -1,0 +1,119 @@
+"""Files are written whole or not at all; links stay links, and what is no plain file is written to, not replaced."""
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from pdrm.errors import CannotWrite
+from pdrm.files.whole_file import write
+
+posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and users as on POSIX")
+
+
+def test_new_and_old_files(tmp_path):
+    file = tmp_path / "a"
+    write(file, b"one")
+    file.chmod(0o640)
+    write(file, b"two")
+    assert file.read_bytes() == b"two"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@posix
+def test_a_link_stays_and_its_file_is_written(tmp_path):
+    folder = tmp_path / "there"
+    folder.mkdir()
+    link, file = tmp_path / "link", folder / "file"
+    link.symlink_to(Path("there") / "file")  # to nothing, at first
+    for content in (b"one", b"two"):
+        write(link, content)
+        assert link.is_symlink()
+        assert file.read_bytes() == content
+    assert list(folder.iterdir()) == [file]
+
+
+@posix
+def test_links_in_a_ring_are_refused(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(CannotWrite):
+        write(one, b"x")
+    assert one.is_symlink()
+
+
+@posix
+def test_a_pipe_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write(pipe, b"through")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader.join(10)
+    assert found == [b"through"]
+
+
+@posix
+@pytest.mark.parametrize("redirected", [True, False])
+def test_standard_output_is_written_to(tmp_path, redirected):
+    # not /dev/stdout, a link in a folder that root may write in: a fault must not be able to replace it
+    code = "from pathlib import Path; from pdrm.files.whole_file import write; write(Path('/dev/fd/1'), b'out')"
+    file = tmp_path / "file"
+    with file.open("wb") as out:
+        before = file.stat().st_ino
+        run = subprocess.run(
+            [sys.executable, "-c", code], check=True, stdout=out if redirected else subprocess.PIPE, timeout=60
+        )
+    assert (file.read_bytes() if redirected else run.stdout) == b"out"
+    assert file.stat().st_ino == before
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(CannotWrite, match="directory"):
+        write(tmp_path, b"x")
+    with pytest.raises(CannotWrite):
+        write(tmp_path / "none" / "a", b"x")
+    assert not list(tmp_path.iterdir())
+
+
+@posix
+def test_a_file_that_may_not_be_written_is_not_replaced():
+    with tempfile.TemporaryDirectory() as name:
+        folder, file = Path(name), Path(name) / "kept"
+        file.write_bytes(b"old")
+        file.chmod(0o444)
+        folder.chmod(0o777)
+        user = os.geteuid()
+        if user == 0:  # root may write everything: become somebody
+            os.seteuid(65534)
+        try:
+            with pytest.raises(CannotWrite, match="permission denied"):
+                write(file, b"new")
+        finally:
+            os.seteuid(user)
+            folder.chmod(0o700)
+        assert file.read_bytes() == b"old"
+        assert list(folder.iterdir()) == [file]
+
+
+def test_nothing_is_left_behind_by_ctrl_c(tmp_path, monkeypatch):
+    file = tmp_path / "a"
+    write(file, b"old")
+
+    def interrupted(_handle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)  # the content is on the disk before it takes the old one's place
+    with pytest.raises(KeyboardInterrupt):
+        write(file, b"new")
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == b"old"
