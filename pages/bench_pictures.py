@@ -10,9 +10,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pages.bench_plots import Axis, Bar, Curve, curve_plot, ratio_plot, share_plot
 from pages.benchmarks import GPU, records
 from pdrm.cli.bench_tables import Figures, numbers, three_digits
-from pdrm.drawing.bench import Axis, Bar, Curve, curve_plot, ratio_plot, share_plot
 from pdrm.drawing.growth import growth_plot
 from pdrm.drawing.plot_file import plot_bytes
 from pdrm.experiments.bench_analysis import NAMES, grown

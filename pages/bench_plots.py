@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from pdrm.drawing.sizes import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 INK, GRID = "#262a33", "#e4e2dc"
 
@@ -41,12 +40,7 @@ class Axis(NamedTuple):
 
 
 def ratio_plot(bars: Sequence[Bar]) -> Figure:
-    """One bar each on a logarithmic scale that begins at 1, as fast as the peer; a colour a peer.
-
-    >>> plot = ratio_plot([Bar("steps", "a peer", 20.0), Bar("updates", "another", 3.0)])
-    >>> [text.get_text() for text in plot.axes[0].texts]
-    ['20.0×', '3.0×']
-    """
+    """One bar each on a logarithmic scale that begins at 1, as fast as the peer; a colour a peer."""
     figure, axes = _figure(7.2, 0.7 + 0.34 * len(bars))
     peers = list(dict.fromkeys(bar.peer for bar in bars))
     for peer in peers:
@@ -65,12 +59,7 @@ def ratio_plot(bars: Sequence[Bar]) -> Figure:
 
 
 def curve_plot(curves: Sequence[Curve], axis: Axis) -> Figure:
-    """Curves over one size.
-
-    >>> plot = curve_plot([Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True))
-    >>> plot.axes[0].get_ylim()[0]
-    np.float64(0.0)
-    """
+    """Curves over one size."""
     figure, axes = _figure(6.4, 3.4)
     draw_curves(axes, curves, axis)
     return figure
@@ -93,12 +82,7 @@ def draw_curves(axes: Any, curves: Sequence[Curve], axis: Axis) -> None:  # noqa
 
 
 def share_plot(bars: Mapping[str, Mapping[str, float]], label: str) -> Figure:
-    """What each bar consists of, as shares of it; the parts of all are the same.
-
-    >>> plot = share_plot({"64": {"collecting": 3.0, "learning": 1.0}}, "share of the time")
-    >>> [text.get_text() for text in plot.axes[0].texts]
-    ['75 %', '25 %']
-    """
+    """What each bar consists of, as shares of it; the parts of all are the same."""
     figure, axes = _figure(6.4, 1.2 + 0.4 * len(bars))
     parts = list(next(iter(bars.values())))
     before = [0.0] * len(bars)
@@ -118,8 +102,6 @@ def share_plot(bars: Mapping[str, Mapping[str, float]], label: str) -> Figure:
 
 def _figure(width: float, height: float) -> tuple[Figure, Any]:
     """A figure with one pair of axes in the house's style."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     for side in ("top", "right"):

@@ -62,7 +62,9 @@ def entry(name: str, thing: Any) -> list[str]:  # noqa: ANN401 - any public obje
 
 
 def signature(name: str, thing: Any) -> str:  # noqa: ANN401 - any public object
-    """How it is called, one argument a line where it is long."""
+    """How it is called, one argument a line where it is long; what a constant is."""
+    if not callable(thing):
+        return f"{name} = {thing!r}"
     try:
         found = inspect.signature(thing)
     except ValueError:

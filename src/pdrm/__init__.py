@@ -6,15 +6,24 @@ The names below are the library's table of contents, in the paper's order. Each 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pdrm.analysis.certificate import Certificate, load_certificate
     from pdrm.analysis.check_k import check_k
+    from pdrm.analysis.checker import verify
     from pdrm.domains import (
+        FiniteDomain,
+        FiniteEnv,
+        Outcome,
+        Start,
         domain,
+        find_domain,
         from_arrays,
         from_gymnasium,
+        from_outcomes,
         grid_domain,
         load_domain,
         parse_map,
@@ -28,8 +37,12 @@ if TYPE_CHECKING:
     from pdrm.experiments.reproduce import run_study
     from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases
     from pdrm.experiments.study import Line, Panel, Study
+    from pdrm.learning.deep.policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+    from pdrm.learning.tabular.evaluation import Trained
+    from pdrm.learning.tabular.hierarchical_settings import Hierarchical
     from pdrm.learning.tabular.learnt import policy_of
+    from pdrm.learning.tabular.options.training import HierarchicalTraining
     from pdrm.learning.tabular.policies import load_policy
     from pdrm.learning.tabular.settings import QLearning
     from pdrm.learning.tabular.training import Training
@@ -37,10 +50,11 @@ if TYPE_CHECKING:
     from pdrm.machines.configuration import Configuration
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.counting_transition import CountingTransition
+    from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.reward_machine import RewardMachine, RewardTransition
     from pdrm.machines.simulation import pushdown_to_counting
-    from pdrm.machines.table import tabulate
+    from pdrm.machines.table import begin_table, step_table, tabulate
     from pdrm.machines.text.files import load, parse, save
     from pdrm.machines.text.json_form import to_json
     from pdrm.machines.text.words import parse_word
@@ -68,7 +82,18 @@ _HOMES = {
     "to_json": "pdrm.machines.text.json_form",
     "parse_word": "pdrm.machines.text.words",
     "catalogue": "pdrm.machines.catalogue",
+    # Which labels a rule reads
+    "Event": "pdrm.machines.guard",
+    "Not": "pdrm.machines.guard",
+    "And": "pdrm.machines.guard",
+    "Or": "pdrm.machines.guard",
+    "Exactly": "pdrm.machines.guard",
+    "ALWAYS": "pdrm.machines.guard",
+    "SILENT": "pdrm.machines.guard",
+    # A machine as integer tables
     "tabulate": "pdrm.machines.table",
+    "begin_table": "pdrm.machines.table",
+    "step_table": "pdrm.machines.table",
     # The comparison with counting (Section 5, Appendices A and B)
     "CountingRewardAutomaton": "pdrm.machines.counting",
     "CountingTransition": "pdrm.machines.counting_transition",
@@ -82,21 +107,35 @@ _HOMES = {
     "FullStack": "pdrm.product.view",
     # Where it acts
     "domain": "pdrm.domains",
+    "find_domain": "pdrm.domains",
+    "FiniteDomain": "pdrm.domains",
+    "FiniteEnv": "pdrm.domains",
     "grid_domain": "pdrm.domains",
     "parse_map": "pdrm.domains",
     "read_map": "pdrm.domains",
     "from_arrays": "pdrm.domains",
+    "from_outcomes": "pdrm.domains",
+    "Outcome": "pdrm.domains",
+    "Start": "pdrm.domains",
     "from_gymnasium": "pdrm.domains",
     "load_domain": "pdrm.domains",
     "save_domain": "pdrm.domains",
     # How it learns (Sections 6 and 7)
     "QLearning": "pdrm.learning.tabular.settings",
     "Training": "pdrm.learning.tabular.training",
+    "Hierarchical": "pdrm.learning.tabular.hierarchical_settings",
+    "HierarchicalTraining": "pdrm.learning.tabular.options.training",
     "policy_of": "pdrm.learning.tabular.learnt",
-    "CounterfactualReplayBuffer": "pdrm.learning.deep.sb3",
     "load_policy": "pdrm.learning.tabular.policies",
+    "Trained": "pdrm.learning.tabular.evaluation",
+    "DeepPolicy": "pdrm.learning.deep.policy",
+    "load_deep_policy": "pdrm.learning.deep.policy",
+    "CounterfactualReplayBuffer": "pdrm.learning.deep.sb3",
     # What can be proved (Section 4)
     "check_k": "pdrm.analysis.check_k",
+    "Certificate": "pdrm.analysis.certificate",
+    "load_certificate": "pdrm.analysis.certificate",
+    "verify": "pdrm.analysis.checker",
     # Studies of one's own, and the paper's
     "Study": "pdrm.experiments.study",
     "Panel": "pdrm.experiments.study",
@@ -126,7 +165,16 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "to_json",
     "parse_word",
     "catalogue",
+    "Event",
+    "Not",
+    "And",
+    "Or",
+    "Exactly",
+    "ALWAYS",
+    "SILENT",
     "tabulate",
+    "begin_table",
+    "step_table",
     "CountingRewardAutomaton",
     "CountingTransition",
     "counting_to_pushdown",
@@ -137,19 +185,33 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
     "TopK",
     "FullStack",
     "domain",
+    "find_domain",
+    "FiniteDomain",
+    "FiniteEnv",
     "grid_domain",
     "parse_map",
     "read_map",
     "from_arrays",
+    "from_outcomes",
+    "Outcome",
+    "Start",
     "from_gymnasium",
     "load_domain",
     "save_domain",
     "QLearning",
     "Training",
+    "Hierarchical",
+    "HierarchicalTraining",
     "policy_of",
-    "CounterfactualReplayBuffer",
     "load_policy",
+    "Trained",
+    "DeepPolicy",
+    "load_deep_policy",
+    "CounterfactualReplayBuffer",
     "check_k",
+    "Certificate",
+    "load_certificate",
+    "verify",
     "Study",
     "Panel",
     "Line",
@@ -164,15 +226,28 @@ __all__ = [  # noqa: RUF022 - the paper's order, not the alphabet's
 ]
 
 
+_JAX = ("jax", "optax")
+"""What deep agents need, and the library's core does without."""
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute is any object
     """Import a public name from its home on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'pdrm' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        if error.name in _JAX:
+            import_module("pdrm.product.jax_env")  # which says what to install
+        raise
+    value = globals()[name] = getattr(home, name)
     return value
 
 
 def __dir__() -> list[str]:
     """The public names, for completion."""
     return [*__all__, "__version__"]
+
+
+if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
+    import_module("pdrm.domains")

@@ -39,6 +39,13 @@ def test_every_yes_has_a_certificate_that_holds(name, depth, k, tmp_path):
         assert fault(where, machine, load_certificate(tmp_path / "proof.json")) is None
 
 
+def test_a_certificate_says_what_it_proves(paint):
+    _, _, proof = paint
+    assert proof.says() == "some 5-policy is optimal from every state"
+    far = replace(proof, question="same_values", depth=7, height=3, rule="block").says()
+    assert far.endswith(", as far as 7 steps from the start, with stacks up to 3 symbols (block beyond)")
+
+
 def test_a_no_has_none():
     _, _, report = made("paint", None, 4)
     with pytest.raises(BadCertificate, match="only a yes"):

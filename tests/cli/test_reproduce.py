@@ -56,7 +56,9 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert record["paint"]["verdict"] in {"holds", "does not hold"}
     assert record["letter-best"]["verdict"] == "not run"
     assert record["paint"]["parts"][1]["numbers"]["optimum"] == pytest.approx(-0.71)
-    assert "optimum" in pdrm("claims", "-o", out, "--details").out
+    shown = pdrm("claims", "-o", out, "--details").out
+    assert "optimum" in shown
+    assert shown.count("chosen after seeing results: that ") == 4
 
 
 def test_run_a_study(pdrm, study, tmp_path):

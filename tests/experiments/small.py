@@ -1,10 +1,9 @@
 """A small real study that the tests of this folder share."""
 
-import json
-
 from pdrm.analysis.palindrome import blowup
 from pdrm.analysis.size_claims import catalogue_record, size_claims
-from pdrm.experiments.claims.theory import SIZES, source
+from pdrm.experiments.claims.theory import SIZES
+from pdrm.experiments.kept_facts import kept_facts
 from pdrm.experiments.study import Line, Panel, Study
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
@@ -30,8 +29,8 @@ def small_study(seeds=(0, 1)):
 
 def keep_small_sizes(folder):
     """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
-    facts = {fact["id"]: fact for fact in size_claims([catalogue_record("letter")], blowup(4, 4))}
-    (folder / SIZES).write_text(json.dumps({"source": source(), "facts": facts}))
+    few = size_claims([catalogue_record("letter")], blowup(4, 4))
+    kept_facts(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in few})
 
 
 def files(folder):

@@ -1,6 +1,7 @@
 """Claims: verdicts that follow the numbers, on curves made by hand and on real runs."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +111,16 @@ def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, c
     assert verdicts(found)[claim] == DOES_NOT_HOLD
     (one,) = (one for one in found if one.claim.id == claim)
     assert any(not part.holds and part.numbers for part in one.parts)
+
+
+def test_readings_chosen_after_results_are_told(sized):
+    """The page about studies names the same claims."""
+    found = {one.claim.id: one.record()["chosen_after_results"] for one in judged(evidence(sized))}
+    marked = {name for name, said in found.items() if said}
+    assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    part = page.partition("### Chosen after seeing results")[2].partition("\n## ")[0]
+    assert all(f"`{name}`" in part for name in marked)
 
 
 def test_what_is_missing_is_not_run(sized):

@@ -81,6 +81,23 @@ def test_evaluation_plays_what_the_run_tested(agent, tmp_path):
     assert record["mean_steps"] == result.tests[-1].steps.mean()
 
 
+@pytest.mark.parametrize("agent", ["q", "cra-q"])
+def test_a_run_with_the_policy_of_another_machine_is_not_played(agent, tmp_path):
+    """Figure 1's machine has the maze's states and symbols: the policy would act, and mean nothing."""
+    settings = settings_for("maze-5x5", agent, {"episodes": 20})
+    specs = {
+        name: RunSpec("maze-5x5", agent, AGENTS[agent], settings, seed=1, machine_text=text)
+        for name, text in (("own", None), ("other", text_of("figure-1")))
+    }
+    for name, spec in specs.items():
+        execute(spec, tmp_path / name)
+        assert evaluated(tmp_path / name, 1, seed=0)["episodes"] == 1
+    for file in ("policy.npz", "policy.json"):
+        (tmp_path / "own" / file).write_bytes((tmp_path / "other" / file).read_bytes())
+    with pytest.raises(WrongPolicy, match="another machine"):
+        Trained.load(tmp_path / "own")
+
+
 def test_a_hierarchical_policy_follows_options(tmp_path):
     settings = settings_for("letter", "hrm", {"episodes": 300, "learning_rate": 0.3, "epsilon": 0.3})
     execute(RunSpec("letter", "hrm", "1", settings, seed=1), tmp_path)

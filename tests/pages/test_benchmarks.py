@@ -7,6 +7,7 @@ import pytest
 
 from pages import benchmarks
 from pages.bench_pictures import pictures
+from pages.bench_plots import Axis, Bar, Curve, curve_plot, ratio_plot, share_plot
 from pages.benchmarks import GPU, RECORDS, benchmarks_page, records
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,6 +28,15 @@ def test_a_picture_is_an_svg_and_the_same_bytes_each_time():
     picture = pictures()["bench-ratios.svg"]
     assert picture.svg() == picture.svg()
     assert picture.svg().startswith(b"<?xml")
+
+
+def test_plots_say_what_they_were_given():
+    bars = ratio_plot([Bar("steps", "a peer", 20.0), Bar("updates", "another", 300.0)])
+    assert [text.get_text() for text in bars.axes[0].texts] == ["20.0×", "300×"]
+    curves = curve_plot([Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True))
+    assert curves.axes[0].get_ylim()[0] == 0
+    shares = share_plot({"64": {"collecting": 3.0, "learning": 1.0}}, "share of the time")
+    assert [text.get_text() for text in shares.axes[0].texts] == ["75 %", "25 %"]
 
 
 @pytest.mark.parametrize("name", records())

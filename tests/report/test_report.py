@@ -11,6 +11,8 @@ from pdrm.experiments.claims.evidence import Evidence
 from pdrm.experiments.claims.register import CLAIMS, judged
 from pdrm.experiments.paper.figures import figures
 from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
+from pdrm.report import theory
 from pdrm.report.build import write_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -63,6 +65,38 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
     assert "holds" in row
     assert "does not hold" in re.search(r"<tr><td>(.{0,80})</td><td><code>water-17</code>", page).group(1)
     assert "no run is recorded" in page
+
+
+def test_verdicts_that_rest_on_a_choice_made_after_results_are_marked(page):
+    """In the text above the table by name, and in their rows with what was chosen."""
+    marked = [claim for claim in CLAIMS if claim.afterwards]
+    named = re.search(r"those marked † \((.*?)\)", page).group(1)
+    assert re.findall(r"<code>(.*?)</code>", named) == [claim.id for claim in marked]
+    rows = dict(re.findall(r"<tr><td>.{0,80}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page))
+    for claim in CLAIMS:
+        assert ("† chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
+    assert "single episodes, pdRM and Q-CRA end above" in rows["letter-best"]
+
+
+def test_how_likely_each_agent_is_better_than_the_best(page):
+    """PaintWorld's full policy asks for all at once, whatever the seed: no other is ever better."""
+    part = page[page.index('id="study-paint"') :]
+    table = part[part.index("who ends better than pdRM") :]
+    assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">0 % – 0 %</td>', table)
+
+
+def test_what_was_proved_is_proved_again_for_another_discount(tmp_path, monkeypatch):
+    monkeypatch.setattr(theory, "CHECKED", ("paint",))
+    monkeypatch.setattr(theory, "COUNTED", ("paint",))
+    once = theory.theory_facts(tmp_path)["k"]["paint"]
+    assert once["discount"] == 0.99
+    monkeypatch.setitem(PAPER_SETTINGS, "paint", {**PAPER_SETTINGS["paint"], "discount": 0.5})
+    again = theory.theory_facts(tmp_path)["k"]["paint"]
+    assert again["discount"] == 0.5
+    asked = []
+    monkeypatch.setattr(theory, "check_k", lambda *args, **_: asked.append(args))
+    assert theory.theory_facts(tmp_path)["k"]["paint"] == again
+    assert not asked
 
 
 def test_what_was_not_run_here_says_so(page):

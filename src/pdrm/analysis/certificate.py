@@ -23,7 +23,15 @@ FORMAT = "pdrm certificate 1"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The proof of one yes."""
+    """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
+
+    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> proof = check_k(domain("paint"), catalogue("paint"), ks=[5]).certificate(5, "start")
+    >>> proof.question, proof.k, proof.says()
+    ('start', 5, 'some 5-policy is optimal from the start')
+    """
 
     question: str
     """same_values, everywhere or start."""
@@ -54,15 +62,37 @@ class Certificate:
     choice: list[tuple[int, int, list[int], int]]
     """The policy: environment state, machine state, the top k symbols, action."""
 
+    def says(self) -> str:
+        """What it is a proof of, in words."""
+        far = "" if self.depth is None else f", as far as {self.depth} steps from the start"
+        if self.height is not None and self.rule != "open":
+            far += f", with stacks up to {self.height} symbols ({self.rule} beyond)"
+        if self.question == "same_values":
+            return f"states alike up to the top {self.k} symbols have one value and the same optimal actions{far}"
+        where = "from the start" if self.question == "start" else "from every state"
+        return f"some {self.k}-policy is optimal {where}{far}"
+
     def save(self, path: Path) -> None:
         """Write it as JSON."""
         write(path, json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
-def load_certificate(path: Path) -> Certificate:
-    """Read a certificate; what it says is for the checker to judge."""
+def load_certificate(path: str | Path) -> Certificate:
+    """Read a certificate; what it says is for the checker, `verify`, to judge.
+
+    >>> import tempfile
+    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> report = check_k(domain("paint"), catalogue("paint"), ks=[5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report.certificate(5, "everywhere").save(Path(folder) / "proof.json")
+    ...     proof = load_certificate(Path(folder) / "proof.json")
+    >>> proof.domain, proof.question, proof.k, len(proof.states)
+    ('paint', 'everywhere', 5, 5)
+    """
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         if record.pop("format", None) != FORMAT:
             raise BadCertificate(f"{path} is no certificate of this version", fix="make one with pdrm check-k")
         return Certificate(**record)

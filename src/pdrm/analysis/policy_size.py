@@ -26,6 +26,7 @@ def strings_up_to(symbols: int, length: int) -> int:
 def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """Theorem 1, a policy that sees the whole stack: the strings of at most n·m·(e + 1) symbols, as printed.
 
+    Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
     None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `stack_strings`.
 
     >>> theorem_1(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
@@ -45,15 +46,6 @@ def theorem_2(growth: StackGrowth, k: int) -> int:
     [1, 6, 31]
     """
     return strings_up_to(growth.symbols, k)
-
-
-def theorem_3(growth: StackGrowth, n: int) -> int | None:
-    """Theorem 3, the automaton that simulates the stack: as many counter configurations as Theorem 1 has strings.
-
-    >>> theorem_3(StackGrowth(symbols=5, added=1, silent_pushes=0, begun=1, step=1), 3)
-    156
-    """
-    return theorem_1(growth, n)
 
 
 def theorem_4(n: int) -> int:

@@ -34,10 +34,11 @@ def bench(
 
     Example: pdrm bench tabular --seconds 20
     """
-    from pdrm.experiments.bench_record import folder_for, rounded
+    from pdrm.experiments.bench_record import rounded
+    from pdrm.files.folder import made
 
     chosen = _chosen(what, output)
-    folder = None if record is None else folder_for(record)
+    folder = None if record is None else made(record, fix="choose another folder")
     found, left = _measured(chosen, seconds, folder)
     if not found or (what and left):
         raise next(iter(left.values()))

@@ -53,6 +53,7 @@ def check_k(
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
     from pdrm.analysis.check_k import check_k as checked
+    from pdrm.domains.catalogue import names
     from pdrm.product.finite.arrays import Bound
 
     if only not in (None, "start"):
@@ -76,6 +77,11 @@ def check_k(
         _print(report, questions)
     if certificate is not None:
         _certify(report, certificate, questions)
+        if not as_json:
+            own = "" if domain in names() else f" --domain {quote(domain or str(domain_file))}"
+            typer.echo(
+                f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
+            )
     if draw is not None:
         _draw(report, draw, questions)
     if not as_json:

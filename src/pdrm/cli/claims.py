@@ -41,9 +41,11 @@ def claims(
 
 
 def print_claims(found: Sequence[Judged], *, details: bool) -> None:
-    """A line a claim, and one a part that fails (or, with details, every part)."""
+    """A line a claim, one for what was chosen after seeing results, and one a part that fails (or, with details, every part)."""
     for one in found:
         typer.echo(f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}")
+        if one.claim.afterwards:
+            typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
         for part in one.parts:
             if details or not part.holds:
                 typer.echo(f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})")

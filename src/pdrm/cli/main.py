@@ -24,6 +24,7 @@ from pdrm.cli.reproduce import reproduce
 from pdrm.cli.run import run
 from pdrm.cli.sizes import sizes
 from pdrm.cli.train import domains, evaluate, train
+from pdrm.cli.verify import verify
 from pdrm.errors import PdrmError
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ for command in (
     film,
     domains,
     check_k,
+    verify,
     sizes,
     bench,
     run,

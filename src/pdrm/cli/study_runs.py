@@ -11,8 +11,9 @@ from pdrm.cli.study_display import Watched, duration, shown
 from pdrm.experiments.backends import Workers
 from pdrm.experiments.execute import Failure, run_all
 from pdrm.experiments.plan import planned
-from pdrm.experiments.reproduce import Outcome, made, recorded_outcome, store_in
+from pdrm.experiments.reproduce import Outcome, recorded_outcome, store_in
 from pdrm.experiments.study import Study
+from pdrm.files.folder import made
 
 FAILED = 1
 """The exit code of a command some of whose runs failed."""

@@ -19,7 +19,8 @@ import numpy as np
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, PdrmError
-from pdrm.experiments.bench_record import Figures, Told, folder_for, recorded, write_record
+from pdrm.experiments.bench_record import Figures, Told, recorded, write_record
+from pdrm.files.folder import made
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
 from pdrm.learning.deep.device import device_name, on_accelerator
 from pdrm.learning.deep.random_walk import random_walk
@@ -155,7 +156,7 @@ def record_name() -> str:
 
 def main(folder: Path, seconds: float = 20.0) -> None:
     """Measure and write the record."""
-    folder = folder_for(folder)
+    folder = made(folder, fix="choose another folder")
     figures = bench_deep(seconds, lambda what, done: print(f"{done:4.0%} {what}", file=sys.stderr))  # noqa: T201
     command = f"python -m pdrm.experiments.bench_deep FOLDER {seconds:g}"
     path = write_record(recorded(record_name(), command, figures), folder)

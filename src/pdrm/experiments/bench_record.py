@@ -14,7 +14,6 @@ from importlib import metadata
 from pathlib import Path
 
 from pdrm import __version__
-from pdrm.errors import CannotWrite
 from pdrm.files.whole_file import write
 
 Figures = dict[str, float]
@@ -112,15 +111,6 @@ def versions(name: str) -> dict[str, str]:
         except metadata.PackageNotFoundError:  # carried along without being installed
             continue
     return found
-
-
-def folder_for(folder: Path) -> Path:
-    """The folder, made if need be: asked for before anything is measured."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(f"{folder} is no folder and cannot be made one", fix="choose another folder") from error
-    return folder
 
 
 def write_record(record: Record, folder: Path) -> Path:

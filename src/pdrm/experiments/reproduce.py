@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdrm.errors import CannotWrite
 from pdrm.experiments.backends import Workers
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.execute import Failure, run_all
@@ -15,6 +14,7 @@ from pdrm.experiments.plan import planned
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.experiments.tables import recorded, write_tables
+from pdrm.files.folder import made
 
 RUNS = "runs"
 
@@ -57,14 +57,3 @@ def recorded_outcome(studies: Sequence[Study], folder: Path, failures: list[Fail
     lines = recorded(studies, store_in(folder))
     write_tables(lines, folder)
     return Outcome(folder, lines, failures)
-
-
-def made(folder: Path) -> Path:
-    """The folder, made where it is not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(
-            f"the folder {folder} cannot be made: {error.strerror}", fix="choose another with -o"
-        ) from error
-    return folder

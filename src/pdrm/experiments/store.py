@@ -24,6 +24,7 @@ from typing import Any
 
 from pdrm import __version__
 from pdrm.errors import BadRunFolder, CannotWrite
+from pdrm.files.folder import made
 from pdrm.files.whole_file import write
 from pdrm.learning.tabular.run import CURVE, POLICY, RunSpec, execute
 
@@ -81,13 +82,7 @@ class Store:
 
 def perform(spec: RunSpec, folder: Path) -> None:
     """Run to the end, from where it was left, unless it is done."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(
-            f"the folder {folder} cannot be made: {error.strerror}", fix="choose another with -o"
-        ) from error
-    with _alone(folder):
+    with _alone(made(folder)):
         if not (folder / RESULT).exists():
             _sweep(folder)
             began = time.perf_counter(), time.process_time()

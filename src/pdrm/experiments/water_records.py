@@ -152,16 +152,3 @@ def _ending(tests: list[Tested], domain: str, line: str) -> Ending:
         mean(test.steps for test in last),
         medians,
     )
-
-
-def last_tests(name: str) -> list[str]:
-    """The last tests in a record that came with the package, in words: one line of a table for each map and agent.
-
-    >>> last_tests("water-tuned-ppo")[0]
-    '| water-17 | PPO + 1-pdRM | 79 M | 116,001 | 100 % | 2,532 |'
-    """
-    return [
-        f"| {one.domain} | {one.line} | {one.timesteps / 1e6:.0f} M | {one.returned:,.0f} | "
-        f"{one.mean_achieved * 100:.0f} % | {one.steps:,.0f} |"
-        for one in endings(read_table(RECORDED / f"{name}.csv"))
-    ]

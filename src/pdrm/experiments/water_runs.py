@@ -18,6 +18,7 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, did_you_mean
 from pdrm.experiments.paper import water
 from pdrm.experiments.water_records import STEPS_COLUMN, Tested, table
+from pdrm.files.folder import made
 from pdrm.files.whole_file import write
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
 from pdrm.learning.deep.checkpoint import Checkpoint, trained
@@ -115,7 +116,7 @@ def record(study: str, programs: tuple[water.Program, ...], folder: Path, comman
 
     What is recorded already is not repeated, and what was stopped goes on. command: what made them, for the record.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    made(folder)
     for program in programs:
         path, began = folder / f"water-{study}-{program.name}.json", time.monotonic()
         if _recorded_id(path) == program.id:

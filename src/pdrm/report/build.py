@@ -14,6 +14,7 @@ from pdrm.experiments.claims.claim import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
+from pdrm.files.folder import made
 from pdrm.files.whole_file import write
 from pdrm.machines.catalogue import names
 from pdrm.report.claims import claims_section
@@ -34,7 +35,7 @@ def write_report(
     lines: Sequence[tuple[Study, Curves]], judged: Sequence[Judged], store: Store, folder: Path, *, theory: bool = True
 ) -> Path:
     """Write the page and the figures as files; what is recorded, and nothing else, is on it."""
-    (folder / FIGURES).mkdir(parents=True, exist_ok=True)
+    made(folder / FIGURES)
     studies = {study.name: study for study, _ in lines}
     mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
     anchors = {name: anchor(study) for name, study in studies.items()}

@@ -11,6 +11,12 @@ from pdrm.report.html import details, number, table
 from pdrm.report.page import Section
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
+MARK = "†"
+RULES = (
+    "<p>Each claim of the paper is a rule over the recorded runs. <em>Achieves</em>: in the median over the seeds, every episode of "
+    "the final test achieves the task. <em>Before</em>, <em>faster</em>: fewer training episodes until the median return is 90 % of "
+    "the way from the lowest return there is to the best final median of the paper's agents.</p>"
+)
 
 
 def badge(verdict: str) -> str:
@@ -25,13 +31,26 @@ def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Sect
         link = anchors.get(one.claim.figure)
         text = escape(one.claim.text)
         shown = f'<a href="#{link}">{text}</a>' if link else text
-        rows.append([badge(one.verdict), f"<code>{escape(one.claim.id)}</code>", shown + _why(one)])
-    body = (
-        "<p>Each claim of the paper is a rule over the recorded runs, fixed before they were made. <em>Achieves</em>: in the median "
-        "over the seeds, every episode of the final test achieves the task. <em>Before</em>, <em>faster</em>: fewer training episodes until the "
-        "median return is 90 % of the way from the lowest return there is to the best final median of the paper's agents.</p>"
+        rows.append([badge(one.verdict), f"<code>{escape(one.claim.id)}</code>", shown + _afterwards(one) + _why(one)])
+    return Section("claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows))
+
+
+def _marked(judged: Sequence[Judged]) -> str:
+    """Which verdicts owe something to what was seen."""
+    marked = [one.claim.id for one in judged if one.claim.afterwards]
+    if not marked:
+        return "<p>The rules were fixed before the runs were made.</p>"
+    named = ", ".join(f"<code>{escape(name)}</code>" for name in marked)
+    return (
+        "<p>The rules were fixed before the runs were made, but not every reading of the paper that they rest on: those marked "
+        f"{MARK} ({named}) owe their verdict to a choice made after results had been seen, which stands below them.</p>"
     )
-    return Section("claims", "Claims", body + table(["verdict", "id", "claim"], rows))
+
+
+def _afterwards(one: Judged) -> str:
+    if not one.claim.afterwards:
+        return ""
+    return f' {MARK}<div class="soft">{MARK} chosen after seeing results: {escape(one.claim.afterwards)}.</div>'
 
 
 def _why(one: Judged) -> str:

@@ -12,12 +12,14 @@ import numpy as np
 
 from pdrm.drawing.plot_file import plot_bytes
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.statistics import episodes_to, interquartile_mean_interval
+from pdrm.experiments.statistics import interquartile_mean_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Panel, Study
+from pdrm.experiments.threshold import episodes_to_learn, learnt_at
 from pdrm.files.whole_file import write
 from pdrm.learning.tabular.run import RunSpec
 from pdrm.report.html import details, number, picture, table
+from pdrm.report.improvement import improvement_table
 from pdrm.report.page import Section
 from pdrm.report.plots import overview_plot, panel_plot
 
@@ -71,7 +73,9 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) ->
     rows = [_row(curves, lines, store) for curves in lines]
     numbers = table(HEADS, rows, numbers=range(2, len(HEADS)))
     made = details("settings, and how each run was made", _settings(lines, store))
-    return f"<h3>{escape(panel.title or panel.name)}{escape(figure)}</h3>{plot}{numbers}{made}"
+    return (
+        f"<h3>{escape(panel.title or panel.name)}{escape(figure)}</h3>{plot}{numbers}{improvement_table(lines)}{made}"
+    )
 
 
 def _plot(figure: Figure, name: str, folder: Path, caption: str) -> str:
@@ -104,9 +108,7 @@ def _episodes(curves: Curves, lines: Sequence[Curves]) -> float | None:
     """Training episodes until the median return is 90 % of the way to the panel's best."""
     if not np.isfinite(curves.lowest):
         return None
-    paper = [one for one in lines if not one.line.ours] or list(lines)
-    threshold = curves.lowest + 0.9 * (max(one.final_median for one in paper) - curves.lowest)
-    return episodes_to(curves.episode, curves.quartiles(curves.returns).median, threshold)
+    return episodes_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
 
 
 def _specs(curves: Curves) -> list[RunSpec]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from pdrm.domains.catalogue import domain
 from pdrm.drawing.plot_file import plot_bytes
 from pdrm.drawing.sizes import sizes_plot
 from pdrm.drawing.witness import Drawn, witness_plot
-from pdrm.experiments.claims.theory import source
-from pdrm.files.whole_file import write
+from pdrm.experiments.kept_facts import kept_facts
 from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
 from pdrm.machines.catalogue import catalogue
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -33,15 +31,21 @@ QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": 
 
 
 def theory_facts(folder: Path) -> dict[str, Any]:
-    """The answers and the sizes, as JSON values: read, or found where they are not known for this code."""
-    path, code = folder / FILE, source()
-    if path.exists():
-        known = json.loads(path.read_text(encoding="utf-8"))
-        if known["source"] == code:
-            return dict(known["facts"])
-    facts = {"k": {name: _answers(name) for name in CHECKED}, "sizes": {name: _sizes(name) for name in COUNTED}}
-    write(path, (json.dumps({"source": code, "facts": facts}) + "\n").encode())
-    return facts
+    """The answers and the sizes, as JSON values: read, or found where they are not known for this code and these questions."""
+    return kept_facts(
+        folder / FILE,
+        {"discounts": {name: _discount(name) for name in CHECKED}, "states": {name: _most(name) for name in CHECKED},
+         "k": list(KS), "sizes": list(COUNTED)},
+        lambda: {"k": {name: _answers(name) for name in CHECKED}, "sizes": {name: _sizes(name) for name in COUNTED}},
+    )  # fmt: skip
+
+
+def _discount(name: str) -> float:
+    return float(PAPER_SETTINGS[name]["discount"])
+
+
+def _most(name: str) -> int:
+    return LOOKED.get(name, FEWER)
 
 
 def _machine(name: str) -> PushdownRewardMachine:
@@ -52,8 +56,7 @@ def _machine(name: str) -> PushdownRewardMachine:
 
 
 def _answers(name: str) -> dict[str, Any]:
-    discount = PAPER_SETTINGS[name]["discount"]
-    return check_k(domain(name), _machine(name), KS, discount=discount, most=LOOKED.get(name, FEWER)).record()
+    return check_k(domain(name), _machine(name), KS, discount=_discount(name), most=_most(name)).record()
 
 
 def _sizes(name: str) -> dict[str, Any]:

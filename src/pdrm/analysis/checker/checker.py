@@ -28,13 +28,30 @@ def fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certifica
         verify(domain, machine, proof)
     except PdrmError as error:
         return error.message
-    except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
-        return f"it is damaged: {error!r}"
     return None
 
 
 def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
-    """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine."""
+    """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
+    made it is used: every step is taken anew with the readable machine, and counted in fractions.
+
+    >>> from dataclasses import replace
+    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> where, machine = domain("paint"), catalogue("paint")
+    >>> proof = check_k(where, machine, ks=[5]).certificate(5, "everywhere")
+    >>> verify(where, machine, proof)
+    >>> fault(where, machine, replace(proof, k=4))
+    'no action is chosen for (0, 1, (2, 2, 2, 2))'
+    """
+    try:
+        _verify(domain, machine, proof)
+    except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
+        demand(False, f"it is damaged: {error!r}")
+
+
+def _verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
     demand((proof.domain, proof.machine) == (domain.name, machine.name), "it speaks of another task")
     demand(0 <= proof.discount < 1, "the discount is out of range")
     demand(proof.rule in RULES, "there is no such rule at the bound")

@@ -2,7 +2,7 @@
 
 "Achieves" means: in the median over the seeds, all episodes of the final test achieve the task. "Faster" means: fewer
 training episodes until the median return is 90 % of the way from the lowest return there is to the best final median of the
-paper's agents in that panel. docs/studies.md says which readings were chosen after seeing results.
+paper's agents in that panel. What a verdict owes to a reading chosen after seeing results, its claim says (`afterwards`).
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ class Claim:
     figure: str
     """The study whose figure shows it; nothing: none does."""
     rule: Rule
+    afterwards: str = ""
+    """What was chosen after seeing results, where the verdict would be another without it; nothing: the rule and all it rests
+    on were fixed before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +56,4 @@ class Judged:
         """As JSON values."""
         parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
         own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.figure}
-        return {**own, "parts": parts, "why": self.why}
+        return {**own, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}

@@ -8,12 +8,9 @@ from pathlib import Path
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.paper.figures import STUDIES
-from pdrm.experiments.statistics import episodes_to
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Panel, Study
-
-SHARE = 0.9
-"""Of the way from the lowest return to the best final median: where an agent counts as having learnt."""
+from pdrm.experiments.threshold import episodes_to_learn, learnt_at
 
 
 @dataclass(slots=True)
@@ -43,13 +40,11 @@ class Evidence:
 
     def threshold(self, panel: str) -> float:
         """The return at which an agent counts as having learnt the panel's task."""
-        found = [self.curves(panel, line) for line in self.paper_lines(panel)]
-        return found[0].lowest + SHARE * (max(curves.final_median for curves in found) - found[0].lowest)
+        return learnt_at([self.curves(panel, line) for line in self.paper_lines(panel)])
 
     def episodes(self, panel: str, line: str) -> int | None:
         """The training episodes an agent needed to learn the panel's task; None: it never did."""
-        curves = self.curves(panel, line)
-        return episodes_to(curves.episode, curves.quartiles(curves.returns).median, self.threshold(panel))
+        return episodes_to_learn(self.curves(panel, line), self.threshold(panel))
 
 
 def _panel(name: str) -> tuple[Study, Panel]:

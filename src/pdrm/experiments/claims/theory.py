@@ -5,48 +5,27 @@ The sizes take some seconds to count, so they are kept beside the runs, with the
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pdrm
 from pdrm.analysis.size_claims import size_claims
 from pdrm.experiments.claims.claim import Claim, Part
 from pdrm.experiments.claims.evidence import Evidence
-from pdrm.files.whole_file import write
+from pdrm.experiments.kept_facts import kept_facts
 from pdrm.machines.catalogue import catalogue
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.translation import counting_to_pushdown
 
 SIZES = "sizes.json"
-ABOUT = ("analysis", "domains", "machines", "product")
 LONGEST_WORD = 6
-
-
-def source() -> str:
-    """A hash of the code that the sizes depend on."""
-    digest, root = hashlib.sha256(), Path(str(pdrm.__file__)).parent
-    for path in sorted(path for folder in ABOUT for path in (root / folder).rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _facts(folder: Path) -> dict[str, Any]:
     """The facts about sizes by id, counted where they are not known for this code."""
-    path, code = folder / SIZES, source()
-    if path.exists():
-        known = json.loads(path.read_text(encoding="utf-8"))
-        if known["source"] == code:
-            return dict(known["facts"])
-    facts = {fact["id"]: fact for fact in size_claims()}
-    if folder.is_dir():
-        write(path, (json.dumps({"source": code, "facts": facts}, indent=1) + "\n").encode())
-    return facts
+    return kept_facts(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in size_claims()})
 
 
 def _size(name: str, evidence: Evidence) -> list[Part]:

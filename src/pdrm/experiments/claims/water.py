@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pdrm.experiments.claims.claim import Claim, Part
-from pdrm.experiments.claims.evidence import SHARE, Evidence
+from pdrm.experiments.claims.evidence import Evidence
 from pdrm.experiments.paper.water import RECURRENT, WITH, WITHOUT
+from pdrm.experiments.threshold import SHARE
 from pdrm.experiments.water_records import OWN, Ending, Record, endings, records
 
 EARLY = 0.5

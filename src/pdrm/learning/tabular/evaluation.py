@@ -13,8 +13,9 @@ import numpy as np
 from pdrm.domains.labelled_mdp import FiniteDomain, pick
 from pdrm.errors import BadRunFolder
 from pdrm.learning.run_folder import no_run
+from pdrm.learning.tabular.agents import machine_for
 from pdrm.learning.tabular.greedy import player
-from pdrm.learning.tabular.policies import AnyPolicy, load_policy
+from pdrm.learning.tabular.policies import AnyPolicy, check_same_machine, load_policy
 from pdrm.learning.tabular.reading import AnyMemory, Reading, begun, read
 from pdrm.learning.tabular.run import POLICY, spec_of
 from pdrm.learning.tabular.settings import QLearning
@@ -23,6 +24,7 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guard import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.text.files import parse
+from pdrm.machines.text.writer import to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,18 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A saved run: its domain, machine and policy."""
+    """A saved run, as `pdrm train` leaves it in a folder: its domain, machine and policy, to play episodes with.
+
+    >>> import tempfile
+    >>> from pdrm.learning.tabular.agents import settings_for
+    >>> from pdrm.learning.tabular.run import RunSpec, execute
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = execute(RunSpec("maze-5x5", "q", "1", settings_for("maze-5x5", "q", {}), seed=0), Path(folder))
+    ...     trained = Trained.load(folder)
+    >>> moments = list(trained.episode(np.random.default_rng(0)))
+    >>> moments[-1].configuration.state, sum(moment.reward for moment in moments)
+    ('home', 100005.0)
+    """
 
     domain: FiniteDomain
     machine: AnyMemory
@@ -52,8 +65,9 @@ class Trained:
     _readings: dict[tuple[Configuration, int], Reading] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
-    def load(cls, folder: Path) -> Trained:
-        """The run in a folder."""
+    def load(cls, folder: str | Path) -> Trained:
+        """The run in a folder; its policy must have been learnt with the machine that the run's spec names."""
+        folder = Path(folder)
         if not (folder / POLICY).exists():
             raise no_run(folder)
         spec, policy = spec_of(folder), load_policy(folder / POLICY)
@@ -61,6 +75,7 @@ class Trained:
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
             raise BadRunFolder(f"{folder} was trained with a machine without a memory", fix="train again")
         where = spec.where()
+        check_same_machine(policy, to_text(machine_for(where, spec.agent, spec.machine_text)))
         where = where.tested_on[0] if len(where.tested_on) == 1 else where
         operations = spec.settings.operations_per_episode if isinstance(spec.settings, QLearning) else None
         return cls(where, machine, policy, spec.settings.step_limit or where.step_limit, operations)

@@ -57,6 +57,7 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
     beside = file.with_suffix(".json")
     try:
         description = json.loads(decode(read_bytes(beside), str(beside)))
+        _check_tabular(file, description)
         sha256 = str(description["sha256"])
     except FAULTS as error:
         raise no_policy(file, in_words(error, beside.name)) from error
@@ -70,6 +71,13 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
     if description.get("pdrm_policy") != VERSION:
         raise no_policy(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
     return arrays, description
+
+
+def _check_tabular(file: Path, description: dict[str, Any]) -> None:
+    """Raise where the policy is a deep agent's: networks need the domain that they were learnt in."""
+    if "pdrm_deep_policy" in description:
+        fix = f'pdrm.load_deep_policy("{file}", domain), with the domain that it was learnt in'
+        raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
 
 
 def no_policy(file: Path, why: str) -> BadPolicyFile:

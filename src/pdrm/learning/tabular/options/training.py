@@ -23,7 +23,16 @@ from pdrm.product.view import View
 
 @dataclass(slots=True)
 class HierarchicalTraining:
-    """One run of the hierarchical method, advanced by `advance` and judged by `test`."""
+    """One run of the hierarchical method, advanced by `advance` and judged by `test`.
+
+    >>> from pdrm.domains.catalogue import domain
+    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.product.view import TopK
+    >>> training = HierarchicalTraining(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
+    >>> training.advance(3)
+    >>> training.episodes, training.test().returns.shape
+    (3, (10,))
+    """
 
     domain: FiniteDomain
     machine: PushdownRewardMachine

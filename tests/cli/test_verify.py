@@ -1,0 +1,90 @@
+"""`pdrm verify`: certificates of `pdrm check-k` are checked anew; what is changed or another's proves nothing."""
+
+import json
+
+import pytest
+
+from tests.cli.test_check_k import MACHINE
+
+
+@pytest.fixture
+def proof(pdrm, tmp_path):
+    """A certificate that PaintWorld needs five symbols."""
+    file = tmp_path / "proof.json"
+    assert pdrm("check-k", "paint", "--k", "5", "--certificate", file).code == 0
+    return file
+
+
+def changed(file, **values):
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+def test_for_people(pdrm, proof):
+    outcome = pdrm("verify", proof)
+    assert outcome.code == 0
+    assert "proof.json: it holds" in outcome.out
+    assert "paint with machine paint, discount 0.99" in outcome.out
+    assert "states alike up to the top 5 symbols have one value" in outcome.out
+    assert outcome.err.endswith("next: pdrm train paint --k 5\n")
+
+
+def test_for_programs(pdrm, proof):
+    told = json.loads(pdrm("verify", proof, "--json").out)
+    assert told["ok"]
+    assert (told["domain"], told["question"], told["k"], told["depth"], told["states"]) == (
+        "paint",
+        "same_values",
+        5,
+        None,
+        5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"k": 4}, "optimal actions of"),
+        ({"lower": [0.0] * 5}, "the lower bound of state"),
+        ({"discount": "much"}, "it is damaged"),
+        ({"states": [[0, 99, 0]]}, "it is damaged"),
+        ({"machine": "letter"}, "it speaks of another task"),
+        ({"format": "other"}, "no certificate of this version"),
+    ],
+)
+def test_what_is_changed_proves_nothing(values, why, pdrm, proof):
+    changed(proof, **values)
+    outcome = pdrm("verify", proof)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("error[E1003]")
+    assert why in outcome.err
+    told = pdrm("verify", proof, "--json")
+    assert told.code == 2
+    assert json.loads(told.out)["ok"] is False
+    assert why in json.loads(told.out)["errors"][0]["message"]
+
+
+def test_files_that_are_none(pdrm, tmp_path):
+    (tmp_path / "text.json").write_text("no certificate")
+    for name in ("text.json", "nowhere.json"):
+        outcome = pdrm("verify", tmp_path / name)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E1003]")
+
+
+def test_ones_own_domain_is_named(pdrm, tmp_path):
+    import pdrm as package
+
+    (tmp_path / "fetch.pdrm").write_text(MACHINE)
+    room = package.from_arrays("room", [[0, 1]] * 2, [[1, 2]] * 2, [(), ("key",), ("door",)], step_limit=20)
+    package.save_domain(room, tmp_path / "room.npz")
+    own = ("--domain", tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm")
+    pdrm("check-k", *own, "--discount", 0.9, "--k", "1", "--depth", 5, "--certificate", tmp_path / "proof.json")
+    outcome = pdrm("verify", tmp_path / "proof.json", *own)
+    assert outcome.code == 0, outcome.err
+    assert "as far as 5 steps from the start" in outcome.out
+    unnamed = pdrm("verify", tmp_path / "proof.json")
+    assert unnamed.code == 2
+    assert "it speaks of `room`" in unnamed.err
+    assert "--domain FILE" in unnamed.err
+    (tmp_path / "fetch.pdrm").write_text(MACHINE.replace("K / eps, 1", "K / eps, 2"))
+    assert "proves nothing" in pdrm("verify", tmp_path / "proof.json", *own).err
