@@ -69,7 +69,7 @@ def signature(name: str, thing: Any) -> str:  # noqa: ANN401 - any public object
         found = inspect.signature(thing)
     except ValueError:
         return name
-    text = f"{name}{found}".replace("'", "").replace(" -> None", "")
+    text = _unquoted(f"{name}{found}").replace(" -> None", "")
     if len(text) <= 110:
         return text
     arguments = "".join(f"    {argument},\n" for argument in _arguments(found))
@@ -85,8 +85,13 @@ def _arguments(found: inspect.Signature) -> list[str]:
     for parameter in found.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in "".join(text[:1] for text in texts):
             texts.append("*")
-        texts.append(str(parameter).replace("'", ""))
+        texts.append(_unquoted(str(parameter)))
     return texts
+
+
+def _unquoted(text: str) -> str:
+    """Annotations without the quotes in which they are kept; defaults keep theirs."""
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
 def prose(thing: Any) -> list[str]:  # noqa: ANN401 - any public object

@@ -8,11 +8,13 @@ from pages.benchmarks import benchmarks_page
 from pages.commands import commands_page
 from pages.errors import errors_page
 from pages.library import library_page
+from pages.settings import settings_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "errors.md": errors_page,
     "api.md": library_page,
     "benchmarks.md": benchmarks_page,
+    "settings.md": settings_page,
 }
 """File name in docs/ -> what makes its text."""

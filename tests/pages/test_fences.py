@@ -15,7 +15,7 @@ import pytest
 import pdrm
 
 ROOT = Path(__file__).parents[2]
-MADE = ("api.md", "commands.md", "errors.md", "mutants.md", "promises.md", "benchmarks.md")
+MADE = ("api.md", "commands.md", "errors.md", "mutants.md", "promises.md", "benchmarks.md", "settings.md")
 """Pages that are made from the source, and tested with their makers."""
 OWN_TESTS = ("start-here.md", "from-pycrm.md", "from-reward-machines.md")
 LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text")
