@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from contextlib import chdir
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -88,11 +90,18 @@ def test_water_is_filmed(pdrm, tmp_path):
         (("letter", "--steps", 5), "--steps says nothing to agent `q`"),
         (("letter", "--set", "n_envs=5"), "--set says nothing to agent `q`"),
         (("water-17", "--agent", "q"), "learns a table"),
-        (("water-18",), "no WaterWorld `water-18`"),
+        (("water-18",), "no domain `water-18`, and no such file\n  fix: did you mean `water-17`?"),
         (("echo", "--agent", "ppo", "--discount", 0.9), "fix: --set gamma"),
         (("echo", "--agent", "ppo", "--set", "n_env=3"), "did you mean `n_envs`?"),
         (("echo", "--agent", "ppo", "--set", "n_envs"), "--set n_envs=VALUE"),
         (("echo", "--agent", "ppo", "--set", "n_envs=many"), "`many` is no value for `n_envs`"),
+        (("echo", "--agent", "ppo", "--set", "n_envs=2.5"), "n_envs is 2.5\n  fix: n_envs must be a whole number"),
+        (
+            ("echo", "--agent", "ppo", "--set", "learning_rate=nan"),
+            "learning_rate is nan\n  fix: learning_rate must be a",
+        ),
+        (("echo", "--agent", "ppo", "--depth", 0), "a stack of depth 0"),
+        (("letter", "--depth", 5), "--depth says nothing to agent `q`"),
         (("echo", "--agent", "sac"), "cannot choose the actions of `echo`"),
         (("echo", "--agent", "ppo", "--k", "-1"), "k is `-1`"),
         (("nowhere", "--agent", "ppo"), "nowhere"),
@@ -103,6 +112,58 @@ def test_wrong_turns(pdrm, tmp_path, words, said):
     assert outcome.code == 2
     assert said in outcome.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_whole_numbers_may_have_an_exponent(pdrm, tmp_path):
+    words = [word for one in ("n_envs=4", "n_steps=1.6e1", "batch_size=3.2e1", "net_arch=8") for word in ("--set", one)]
+    assert pdrm("train", "echo", "--agent", "ppo", "--steps", 64, *words, "-o", tmp_path / "runs").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert '"n_steps": 16,' in (folder / "spec.json").read_text()
+
+
+def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
+    """A maze of 150 steps with room for 8 symbols; by default there is room for all that 150 steps can push."""
+    command = ("train", "maze-10x10", "--agent", "ppo", "--steps", 1024, *SMALL, "--set", "n_epochs=1", "-o", tmp_path)
+    tight = pdrm(*command, "--depth", 8)
+    assert tight.code == 0
+    lines = [line for line in tight.err.splitlines() if "of 1,024 steps" in line]
+    assert lines
+    assert all(re.search(r"cut off by a full stack \d+% in training", line) for line in lines)
+    said = (
+        r"\d+% of the training episodes were cut off by a full stack: it has room for 8 symbols\n  fix: --depth 152\n"
+    )
+    assert re.search(said, tight.err)
+    again = pdrm(*command, "--depth", 8)
+    assert "of 1,024 steps" not in again.err
+    assert re.search(said, again.err)
+    roomy = pdrm(*command)
+    assert (roomy.code, "cut off" in roomy.err) == (0, False)
+    told = [json.loads(pdrm(*command, *more, "--json").out) for more in (("--depth", 8), ())]
+    assert [one["depth"] for one in told] == [8, 152]
+    assert told[0]["cut_off"] > 0.5
+    assert told[1]["cut_off"] == 0
+
+
+def test_a_map_may_be_called_as_water_is(pdrm, tmp_path):
+    own, machine = tmp_path / "water-tank.txt", tmp_path / "key.pdrm"
+    own.write_text(MAP)
+    machine.write_text(KEY)
+    command = ("train", own.name, "--machine", machine.name, "--json", "-o", "runs")
+    with chdir(tmp_path):
+        assert pdrm(*command, "--episodes", 5, "--test-every", 5).code == 0
+        deep = pdrm(*command, "--agent", "ppo", "--steps", 256, *SMALL)
+        assert deep.code == 0
+        folder = json.loads(deep.out)["folder"]
+        assert json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)[0]["domain"] == "water-tank"
+        assert "films are of WaterWorld" in pdrm("film", folder).err
+
+
+@pytest.mark.parametrize("k", ["none", "0", "2"])
+def test_whatever_is_seen_is_filmed(pdrm, tmp_path, k):
+    small = ("--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", k)
+    assert pdrm("train", "water-17", *small, "-o", tmp_path / "runs").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert pdrm("film", folder, "-o", tmp_path / "water.png", "--every", 20_000).code == 0
 
 
 @pytest.mark.parametrize("command", ["check-k", "sizes"])

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pdrm.cli.output import next_command
-from pdrm.cli.train_deep import WATER, prepare_jax
+from pdrm.cli.train_deep import prepare_jax
+from pdrm.domains.water import SIDES
 from pdrm.errors import BadSetting
 from pdrm.learning.run_folder import no_run
 
@@ -34,6 +35,7 @@ def film(
     from pdrm.learning.deep.policy import load_deep_policy
     from pdrm.learning.deep.recording import filmed, save_film, save_picture
     from pdrm.learning.deep.run import spec_of
+    from pdrm.product.view import TopK
     from pdrm.product.water_task import WaterTask
 
     if output.suffix not in KINDS:
@@ -41,13 +43,14 @@ def film(
     if every < 1 or seed < 0:
         raise BadSetting("--every takes a whole number from 1 on, --seed from 0 on", fix="--every 10")
     spec = spec_of(run)
-    if not spec.domain.startswith(WATER):
+    if spec.domain not in SIDES:
         raise BadSetting(f"{run} is a run in {spec.domain}; films are of WaterWorld", fix=f"pdrm evaluate {run}")
     if policy not in spec.seeds:
         raise BadSetting(f"seed {policy} was not trained", fix=f"--policy {spec.seeds[0]}")
     domain = spec.training().product.domain
     acting = load_deep_policy(run / f"policy-seed{policy}.npz", domain)
-    task = WaterTask(spec.domain, spec.machine(domain), continuous=domain.actions == 0)
+    seen = TopK(acting.product.k)
+    task = WaterTask(spec.domain, spec.machine(domain), seen, continuous=domain.actions == 0)
     pictures, went = filmed(acting, task, seed, every)
     if output.suffix == ".gif":
         save_film(output, pictures)

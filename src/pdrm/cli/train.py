@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.machine_commands import machine_text
+from pdrm.cli.machine_commands import checked_text
 from pdrm.cli.output import next_command, print_json
-from pdrm.cli.train_deep import DEEP_AGENTS, WATER, Asked, evaluate_deep, is_deep, train_deep
+from pdrm.cli.train_deep import DEEP_AGENTS, Asked, evaluate_deep, is_deep, train_deep
+from pdrm.cli.unheard_events import warn_of_unheard
+from pdrm.domains.water import SIDES
 from pdrm.errors import BadSetting
+from pdrm.learning.tabular.schedule import MOST, MOST_TEST_EPISODES, Schedule
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.run import Result, RunSpec
+
+MOST_SEEDS = 100_000
+MOST_WORKERS = 1_000
+LONGEST_K = 100
+"""Digits. A shorter k that is too large for a table is refused with it."""
+
+
+def _else(said: str, setting: str) -> str:
+    """An option's help, with the setting's value in a domain that is not the paper's."""
+    value = getattr(Schedule(), setting)
+    return f"{said} [the paper's, else {value:,}]"
 
 
 def train(
@@ -36,15 +50,19 @@ def train(
     machine: Annotated[
         str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
     ] = None,
-    episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="α")] = None,
-    discount: Annotated[float | None, typer.Option(help="γ")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="ε at first.")] = None,
-    epsilon_decay: Annotated[float | None, typer.Option(help="ε is multiplied by this after every episode.")] = None,
-    epsilon_least: Annotated[float | None, typer.Option(help="ε never falls below this.")] = None,
-    step_limit: Annotated[int | None, typer.Option(help="Steps before an episode is cut off.")] = None,
-    test_every: Annotated[int | None, typer.Option(help="Episodes between tests.")] = None,
-    test_episodes: Annotated[int | None, typer.Option(help="Greedy episodes a test.")] = None,
+    episodes: Annotated[int | None, typer.Option(help=_else("Training episodes.", "episodes"))] = None,
+    learning_rate: Annotated[float | None, typer.Option(help=_else("α", "learning_rate"))] = None,
+    discount: Annotated[float | None, typer.Option(help=_else("γ", "discount"))] = None,
+    epsilon: Annotated[float | None, typer.Option(help=_else("ε at first.", "epsilon"))] = None,
+    epsilon_decay: Annotated[
+        float | None, typer.Option(help=_else("ε is multiplied by this after every episode.", "epsilon_decay"))
+    ] = None,
+    epsilon_least: Annotated[
+        float | None, typer.Option(help=_else("ε never falls below this.", "epsilon_least"))
+    ] = None,
+    step_limit: Annotated[int | None, typer.Option(help="Steps before an episode is cut off. [the domain's]")] = None,
+    test_every: Annotated[int | None, typer.Option(help=_else("Episodes between tests.", "test_every"))] = None,
+    test_episodes: Annotated[int | None, typer.Option(help=_else("Greedy episodes a test.", "test_episodes"))] = None,
     counterfactuals: Annotated[
         str | None, typer.Option(help="exhaustive, deduplicated or co-observed (for cprm).")
     ] = None,
@@ -64,6 +82,10 @@ def train(
             "--set", help="name=value: a setting of a deep agent, by Stable-Baselines3's name; may be repeated."
         ),
     ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(help="Symbols that a stack has room for (for deep agents). [what the task can need, 32 to 1024]"),
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
@@ -71,7 +93,7 @@ def train(
 ) -> None:
     """Train agents; stop with Ctrl-C, go on with the same command.
 
-    Settings that are not given are the paper's for that domain. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
+    Settings that are not given are the paper's for that domain, or, in a domain of your own, those shown. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
 
     Your own domain and task: pdrm train my_map.txt --machine my.pdrm. Deep agents: pdrm train echo --agent ppo --steps 50000
     """
@@ -91,19 +113,25 @@ def train(
         "operations_per_episode": operations_per_episode,
         "seconds_per_episode": seconds_per_episode,
     }
-    if seeds < 1 or workers < 1:
-        fix = "--seeds 5" if seeds < 1 else "--workers 2"
-        raise BadSetting("--seeds and --workers take a whole number from 1 on", fix=fix)
+    _whole("seeds", seeds, 1, MOST_SEEDS, 5)
+    _whole("workers", workers, 1, MOST_WORKERS, 2)
     chosen = {name: value for name, value in given.items() if value is not None}
-    agent = agent or ("ppo" if domain.startswith(WATER) else "q")
+    agent = agent or ("ppo" if domain in SIDES else "q")
     if agent in DEEP_AGENTS:
         _none_of(agent, list(chosen))
-        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or [], log), output, as_json=as_json)
+        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or [], log, depth), output, as_json=as_json)
         return
-    _none_of(agent, [name for name, value in (("steps", steps), ("set", set_)) if value])
+    _none_of(agent, [name for name, value in (("steps", steps), ("set", set_), ("depth", depth)) if value])
     seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
     specs = _specs(domain, agent, seen, machine, chosen, seeds)
     _train_tables(specs, output, workers, log, as_json=as_json)
+
+
+def _whole(option: str, value: int, least: int, most: int, example: int) -> None:
+    """Refuse a number out of its range."""
+    if not least <= value <= most:
+        said = f"--{option} takes a whole number from {least} to {most:,}"
+        raise BadSetting(said, fix=f"--{option} {example}")
 
 
 def _train_tables(specs: list[RunSpec], output: Path, workers: int, log: str | None, *, as_json: bool) -> None:
@@ -153,16 +181,17 @@ def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str
     from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
 
-    if domain.startswith(WATER):
+    if domain in SIDES:
         raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
     where, listed = find_domain(domain), domain in names()
-    if k != "full" and not k.isdecimal():
+    if k != "full" and not (k.isdecimal() and len(k) < LONGEST_K):
         raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
-    text = None if machine is None else machine_text(machine)
+    text = None if machine is None else checked_text(machine)
     settings = settings_for(domain if listed else "", agent, given)
     own = None if listed else where
     specs = [RunSpec(where.name, agent, k, settings, seed, text, own) for seed in range(seeds)]
-    specs[0].training()  # so that what is wrong is said before anything is made
+    first = specs[0].training()  # so that what is wrong is said before anything is made
+    warn_of_unheard(first.machine, where.name, where.labels)
     return specs
 
 
@@ -192,8 +221,8 @@ def evaluate(
     from pdrm.learning.tabular.evaluation import evaluated
     from pdrm.learning.tabular.run import is_done
 
-    if episodes < 1 or seed < 0:
-        raise BadSetting("--episodes takes a whole number from 1 on, --seed from 0 on", fix="--episodes 100")
+    _whole("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
+    _whole("seed", seed, 0, MOST, 0)
     deep = is_deep(run)
     if not deep and (run / SPEC).exists() and not is_done(run):
         typer.echo("this run is not finished: the command that began it goes on with it", err=True)

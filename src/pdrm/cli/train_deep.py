@@ -9,14 +9,16 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from pdrm.cli.machine_commands import machine_text
+from pdrm.cli.machine_commands import checked_text
 from pdrm.cli.output import next_command, print_json
+from pdrm.cli.unheard_events import warn_of_unheard
+from pdrm.domains.water import SIDES
 from pdrm.errors import BadSetting, did_you_mean
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.run import DeepSpec, Watch
 
 DEEP_AGENTS = ("ppo", "rppo", "dqn", "sac")
-WATER = "water-"
-"""What the names of WaterWorld's domains begin with."""
 
 
 class Asked(NamedTuple):
@@ -40,6 +40,8 @@ class Asked(NamedTuple):
     chosen: list[str]
     """`name=value`: settings by Stable-Baselines3's names."""
     log: str | None = None
+    depth: int | None = None
+    """Symbols that a stack has room for; None: what the task can need."""
 
 
 def prepare_jax() -> None:
@@ -52,7 +54,7 @@ def prepare_jax() -> None:
 def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     """Train all seeds side by side."""
     prepare_jax()
-    from pdrm.learning.deep.run import execute, is_done
+    from pdrm.learning.deep.run import execute, is_done, share_cut_off
 
     spec, steps, name = _spec(asked)
     if steps != int(spec.settings.total_timesteps) and not as_json:
@@ -67,11 +69,29 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {folder}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
+    cut = share_cut_off(folder, spec)
     if as_json:
-        print_json({"folder": str(folder), "id": spec.id, "seeds": list(spec.seeds)})
+        seeds = list(spec.seeds)
+        print_json({"folder": str(folder), "id": spec.id, "seeds": seeds, "depth": spec.depth, "cut_off": cut})
         return
     typer.echo(f"{asked.seeds} run{'s' * (asked.seeds > 1)} {'(done before) ' if before else ''}-> {folder}")
-    next_command(f"pdrm film {folder}" if asked.domain.startswith(WATER) else f"pdrm evaluate {folder}")
+    if cut:
+        typer.echo(_cut_off(cut, spec), err=True)
+    next_command(f"pdrm film {folder}" if asked.domain in SIDES else f"pdrm evaluate {folder}")
+
+
+def _cut_off(share: float, spec: DeepSpec) -> str:
+    """What is said of a run whose stacks were full."""
+    needed = spec.needed_depth()
+    more = needed if needed > spec.depth else 2 * spec.depth
+    said = (
+        f"{_percent(share)} of the training episodes were cut off by a full stack: it has room for {spec.depth} symbols"
+    )
+    return f"{said}\n  fix: --depth {more}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "under 1%"
 
 
 @contextmanager
@@ -85,10 +105,10 @@ def _logging(tool: str | None, spec: DeepSpec, folder: Path, shown: Watch | None
         return
     with sink_for(known_sink(tool), folder, folder.name, asdict(spec)) as sink:
 
-        def both(timesteps: int, tested: Episodes) -> None:
-            sink.log(_scalars(spec, tested), timesteps)
+        def both(timesteps: int, tested: Episodes, cut_off: float) -> None:
+            sink.log({**_scalars(spec, tested), "train/cut_off": cut_off}, timesteps)
             if shown is not None:
-                shown(timesteps, tested)
+                shown(timesteps, tested, cut_off)
 
         yield both
 
@@ -106,15 +126,17 @@ def _watch(total: int) -> Watch:
 
     began = [(0.0, 0)]
 
-    def watch(timesteps: int, tested: Episodes) -> None:
+    def watch(timesteps: int, tested: Episodes, cut_off: float) -> None:
         now = time.monotonic()
         if began[0][1]:
             seconds = (now - began[0][0]) * (total - timesteps) / (timesteps - began[0][1])
             left = f", about {duration(max(0.0, seconds))} left"
         else:
             began[0], left = (now, timesteps), ""
-        gained, ended = float(tested.returns.mean()), float(tested.terminated.mean())
-        said = f"return {gained:g}  ended before the limit {ended:.0%}{left}"
+        gained, ended, share = (float(part.mean()) for part in (tested.returns, tested.terminated, tested.cut_off))
+        cut = f"  cut off by a full stack {_percent(cut_off)} in training" if cut_off else ""
+        cut += f"  {'and' if cut else 'cut off by a full stack'} {_percent(share)} here" if share else ""
+        said = f"return {gained:g}  ended before the limit {ended:.0%}{cut}{left}"
         typer.echo(f"{timesteps:>12,} of {total:,} steps  {said}", err=True)
 
     return watch
@@ -130,8 +152,8 @@ def _spec(asked: Asked) -> tuple[DeepSpec, int, str]:
         raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 5")
     given = {**_ours(asked), **_given(asked.agent, asked.chosen)}
     given |= {} if asked.steps is None else {"total_timesteps": asked.steps}
-    text = None if asked.machine is None else machine_text(asked.machine)
-    own = asked.domain not in names() and not asked.domain.startswith(WATER)
+    text = None if asked.machine is None else checked_text(asked.machine)
+    own = asked.domain not in names() and asked.domain not in SIDES
     spec = DeepSpec(
         domain=asked.domain,
         agent=asked.agent,
@@ -142,9 +164,12 @@ def _spec(asked: Asked) -> tuple[DeepSpec, int, str]:
         test_every=max(1, int(given.get("total_timesteps", 100_000)) // 20),
         domain_sha256=_digest(Path(asked.domain)) if own else "",
     )
+    spec = replace(spec, depth=spec.needed_depth() if asked.depth is None else asked.depth)
     training = spec.training()  # so that what is wrong is said before anything is made
+    domain = training.product.domain
+    warn_of_unheard(spec.machine(domain), domain.name, domain.labels)
     whole = -(-int(spec.settings.total_timesteps) // training.steps_per_iteration) * training.steps_per_iteration
-    return spec, whole, re.sub(r"[^\w.-]+", "-", training.product.domain.name)
+    return spec, whole, re.sub(r"[^\w.-]+", "-", domain.name)
 
 
 def _digest(path: Path) -> str:
@@ -158,7 +183,7 @@ def _ours(asked: Asked) -> dict[str, Any]:
     """The settings that were tuned for WaterWorld; elsewhere Stable-Baselines3's."""
     from pdrm.experiments.paper import water
 
-    if not asked.domain.startswith(WATER):
+    if asked.domain not in SIDES:
         return {}
     programs = (*water.tuned((0,)), *water.off_policy((0,)))
     program = next(one for one in programs if one.agent == asked.agent)
@@ -189,7 +214,8 @@ def _value(name: str, text: str, default: object) -> Any:  # noqa: ANN401 - a nu
             return {"true": True, "false": False}[text.lower()]
         if isinstance(default, tuple):
             return tuple(int(part) for part in text.split(","))
-        return int(text) if isinstance(default, int) and "." not in text and "e" not in text else float(text)
+        number = float(text)
+        return int(number) if isinstance(default, int) and number.is_integer() else number
     except (KeyError, ValueError):
         raise BadSetting(f"`{text}` is no value for `{name}`", fix=f"its default is {default}") from None
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +19,9 @@ from pdrm.learning.deep.advantage import advantages
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
 from pdrm.learning.deep.policy import load_deep_policy
 from pdrm.learning.deep.ppo_loss import Batch, ppo_loss
-from pdrm.learning.deep.settings import PPO, RecurrentPPO
-from pdrm.machines.catalogue import catalogue
+from pdrm.learning.deep.settings import PPO, SAC, RecurrentPPO
+from pdrm.learning.tabular.policies import load_policy
+from pdrm.machines.catalogue import catalogue, text_of
 from pdrm.product.jax_env.domain import water_domain
 from pdrm.product.jax_env.draws import seeded
 from pdrm.product.jax_env.product import jax_product
@@ -73,7 +75,7 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     world = WaterWorld(radius=1.5, step_limit=400)
     product, task = jax_product(water_domain(world), catalogue("water"), TopK(1)), WaterTask(world)
     seen, _ = task.reset(seed=0)
-    state = product.begin(seeded(0))
+    state = product.begin(seeded(0)).state
     state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
     step, gained, rng = jax.jit(product.step), 0.0, np.random.default_rng(0)
     assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-5)
@@ -99,27 +101,31 @@ def spec():
     return runs.DeepSpec("echo", "ppo", "1", settings_of("ppo", TINY), (0, 1), test_every=128)
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path):
+@pytest.mark.parametrize("presses", [1, 2])  # a second Ctrl-C acts at once, in the middle of a test
+def test_a_run_that_was_stopped_goes_on_to_the_same_end(presses, tmp_path):
     whole = runs.execute(spec(), tmp_path / "whole")
     calls = []
 
-    def stop(timesteps, _tested):
+    def stop(timesteps, _tested, _cut_off):
         calls.append(timesteps)
-        if len(calls) == 1:
-            signal.raise_signal(signal.SIGINT)
+        if len(calls) == presses:
+            for _ in range(presses):
+                signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         runs.execute(spec(), tmp_path / "cut", stop)
     assert not runs.is_done(tmp_path / "cut")
     assert runs.execute(spec(), tmp_path / "cut") == whole
-    for seed in (0, 1):
-        file = f"policy-seed{seed}.npz"
+    for file in (f"policy-seed{seed}.{ending}" for seed in (0, 1) for ending in ("npz", "json")):
         assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
     assert whole.splitlines()[0] == "timesteps,seed,test,return,steps,end"
     assert len(whole.splitlines()) == 1 + 3 * 2 * 5
     assert runs.execute(spec(), tmp_path / "whole") == whole
 
-    policy = load_deep_policy(tmp_path / "whole" / "policy-seed1.npz", runs.domain_of("echo"))
+    with pytest.raises(BadPolicyFile, match="policy of a deep agent") as told:
+        load_policy(tmp_path / "whole" / "policy-seed1.npz")
+    assert "pdrm.load_deep_policy(" in told.value.fix
+    policy = load_deep_policy(str(tmp_path / "whole" / "policy-seed1.npz"), runs.domain_of("echo"))
     assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
     description = tmp_path / "whole" / "policy-seed1.json"
     assert json.loads(description.read_text())["about"]["seed"] == 1
@@ -140,6 +146,18 @@ def test_wrong_settings_are_refused():
         PPO(gamma=1.5)
     with pytest.raises(BadSetting, match="batch_size"):
         PPO(batch_size=0)
+    for wrong in ({"learning_rate": float("nan")}, {"gamma": float("nan")}, {"reward_scale": float("inf")}):
+        with pytest.raises(BadSetting, match=next(iter(wrong))):
+            PPO(**wrong)
+    for wrong in ({"n_envs": 2.5}, {"n_steps": 1e3}, {"n_envs": True}, {"n_envs": "8"}, {"net_arch": (8.0,)}):
+        with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
+            PPO(**wrong)
+        assert "whole number" in error.value.fix
+    with pytest.raises(BadSetting, match="net_arch is 0"):
+        PPO(net_arch=(8, 0))
+    assert SAC(target_entropy=-3.0, n_envs=np.int64(3)).n_envs == 3
+    with pytest.raises(BadSetting, match="target_entropy"):
+        SAC(target_entropy=float("-inf"))
     with pytest.raises(BadSetting, match="sequences of 7"):
         RecurrentPPO(sequence_length=7)
     with pytest.raises(BadSetting, match="n_step"):
@@ -148,3 +166,51 @@ def test_wrong_settings_are_refused():
         algorithm_of("ppoo")
     with pytest.raises(BadSetting, match="cannot choose"):
         runs.DeepSpec("letter", "sac", "1", settings_of("sac", {}), (0,)).training()
+
+
+def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
+    """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
+    blind = runs.DeepSpec("echo", "ppo", "none", settings_of("ppo", TINY), (0,), test_every=384)
+    runs.execute(blind, tmp_path / "blind")
+    policy = load_deep_policy(tmp_path / "blind" / "policy-seed0.npz", runs.domain_of("echo"))
+    size, own = policy.product.observation_size, policy.product.domain.observation_size
+    assert size > own
+    rng, different = np.random.default_rng(0), 0
+    network = policy.algorithm.act(policy.product, policy.settings, policy.network)
+    for _ in range(40):
+        seen, other = np.zeros((2, size), np.float32)
+        seen[:own] = other[:own] = rng.normal(size=own)
+        other[own:] = 100 * rng.normal(size=size - own)
+        assert policy.act(other) == policy.act(seen)
+        different += int(network((), other[None], None)[1][0]) != int(policy.act(seen))
+    assert different  # the network itself would tell them apart
+
+
+def test_the_depth_is_what_the_task_can_need():
+    def depth(domain, k="1", machine=None):
+        return runs.DeepSpec(domain, "ppo", k, PPO(), (0,), machine).needed_depth()
+
+    assert [depth(name) for name in ("maze-5x5", "maze-10x10", "deliver-8")] == [32, 152, 32]
+    assert (depth("multi-10x10"), depth("multi-20x20"), depth("multi-10x10", "full")) == (1002, 1024, 512)
+    assert [depth("water-17", machine=text) for text in (None, text_of("water-strict"))] == [32, 32]
+    own = text_of("water").replace("z / z,        1\n", "z / ball_0 z, 1\n").replace("{}, # / #", "{}, z / ball_0 z")
+    assert own != text_of("water")
+    assert depth("water-17", machine=own) == 1024
+
+
+def test_episodes_that_a_full_stack_cuts_off_are_counted(tmp_path):
+    """Echo with room for two letters at most; the share is told on the way and kept."""
+    told = []
+    tight = replace(spec(), depth=3)
+    runs.execute(tight, tmp_path / "tight", lambda *said: told.append(said))
+    assert len(told) == 3
+    assert all(0 < share <= 1 for *_, share in told)
+    assert any(bool(tested.cut_off.any()) for _, tested, _ in told)
+    share = runs.share_cut_off(tmp_path / "tight", tight)
+    assert min(one for *_, one in told) <= share <= max(one for *_, one in told)
+    told.clear()
+    runs.execute(spec(), tmp_path / "roomy", lambda *said: told.append(said))
+    assert [share for *_, share in told] == [0, 0, 0]
+    assert runs.share_cut_off(tmp_path / "roomy", spec()) == 0
+    (record, _) = runs.evaluated(tmp_path / "tight", 4, 0)
+    assert 0 <= record["cut_off"] <= 4

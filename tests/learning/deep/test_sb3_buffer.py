@@ -6,7 +6,7 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from pdrm import Configuration, TopK, catalogue, wrap
+from pdrm import Configuration, FullStack, TopK, catalogue, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadSetting
@@ -107,6 +107,55 @@ def test_observed_stacks_are_those_a_step_and_the_view_can_tell_apart(filled):
     seen = {info["machine"]["stack"][:2] for one in history for info in one[5]} | {("#",)}
     assert set(buffer.stacks) == seen
     assert len(buffer.stacks) == len(seen)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_kept_stacks_are_stepped_as_the_whole_ones(k):
+    """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
+    paint = catalogue("paint")
+    env = wrap(FiniteEnv("paint"), paint, "info", TopK(k), flatten=True)
+    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=paint, view=TopK(k))
+    for number, label in enumerate(env.unwrapped.domain.labels):
+        buffer._number[label] = number
+        buffer._labels.append(label)
+    ends = set()
+    for stains in range(1, 6):
+        whole = ("stain",) * stains + ("#",)
+        buffer._note(whole)
+        for number, label in enumerate(buffer._labels):
+            right = paint.step(Configuration("ask", whole), label).after
+            found = buffer.what_if("ask", buffer.stacks[-1], number)
+            assert found.final == (right.state in paint.final)
+            ends.add(found.final)
+    assert ends == {False, True}
+
+
+def test_a_stack_too_high_to_be_seen_is_not_imagined():
+    """As low a depth as the episodes need: what is imagined would push on."""
+    depth = 13
+
+    def made():
+        return wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", FullStack(), flatten=True, depth=depth)
+
+    given = {"machine": LETTER, "view": FullStack(), "depth": depth, "counterfactuals": 2}
+    model = DQN(
+        "MlpPolicy",
+        DummyVecEnv([made]),
+        learning_starts=10,
+        batch_size=16,
+        policy_kwargs={"net_arch": [8]},
+        replay_buffer_class=CounterfactualReplayBuffer,
+        replay_buffer_kwargs=given,
+        seed=0,
+        device="cpu",
+    )
+    model.learn(40)
+    buffer = model.replay_buffer
+    letter = buffer._number.setdefault(frozenset("A"), len(buffer._labels))
+    if letter == len(buffer._labels):
+        buffer._labels.append(frozenset("A"))
+    assert buffer.what_if("u0", ("A",) * (depth - 1) + ("#",), letter) is None
+    assert buffer.what_if("u0", ("A",) * (depth - 2) + ("#",), letter) is not None
 
 
 def water(*, continuous):

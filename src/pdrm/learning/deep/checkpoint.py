@@ -21,6 +21,8 @@ SECONDS_BETWEEN = 60.0
 SECONDS_BETWEEN_LARGE = 600.0
 LARGE = 2**28
 """Bytes from which on a state (a replay buffer in it, say) is large."""
+COUNTS = ("iterations", "ended", "cut_off")
+"""What a training counts."""
 
 
 class Checkpoint:
@@ -36,7 +38,8 @@ class Checkpoint:
 
     def save(self, training: DeepTraining, curve: str) -> None:
         """Write both, each whole or not at all; the curve first, so that it is never behind the state."""
-        state = tree_bytes({"state": training.state, "iterations": np.int32(training.iterations)})
+        counts = {name: np.int32(getattr(training, name)) for name in COUNTS}
+        state = tree_bytes({"state": training.state, **counts})
         write(self.curve, curve.encode())
         write(self.path, state)
         self._saved = time.monotonic()
@@ -49,8 +52,9 @@ class Checkpoint:
 
     def resume(self, training: DeepTraining, column: int = 0) -> str:
         """Put the runs where they were; returns the curve up to there. column: of the training steps in the curve."""
-        found = tree_from(self.path, {"state": training.state, "iterations": np.int32(0)})
-        training.state, training.iterations = found["state"], int(found["iterations"])
+        found = tree_from(self.path, {"state": training.state, **dict.fromkeys(COUNTS, np.int32(0))})
+        training.state = found["state"]
+        training.iterations, training.ended, training.cut_off = (int(found[name]) for name in COUNTS)
         head, *lines = self.curve.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if int(line.split(",")[column]) <= training.timesteps]
         return "".join(f"{line}\n" for line in (head, *kept))
@@ -68,14 +72,18 @@ def trained(
 
     test: makes a test and returns its lines. curve: the lines so far.
     """
+    whole = True
     with DeferredInterrupt() as interrupt:
         try:
             while training.iterations < iterations:
+                whole = False
                 training.advance(min(every, iterations - training.iterations))
                 curve += test()
+                whole = True
                 interrupt.raise_if_asked()
                 checkpoint.save_if_time(training, curve)
         except KeyboardInterrupt:
-            checkpoint.save(training, curve)
+            if whole:  # a second Ctrl-C acts at once: then the checkpoint before is the one to go on from
+                checkpoint.save(training, curve)
             raise
     return curve

@@ -1,7 +1,8 @@
 """Counterfactual experiences for deep agents (CpRM, Section 6): sampled transitions seen with other configurations.
 
-For a k-policy a stack matters only through its top k + d symbols, d the most that one step can pop. So the stacks observed
-so far are kept as a table of such tops, and an imagined configuration is any machine state with any of them.
+For a k-policy a stack matters only through its top symbols: those that the steps of a window can pop, and what is seen or
+looked at below them. So the stacks observed so far are kept as a table of such tops, and an imagined configuration is any
+machine state with any of them. Where a window is too long for that, it ends before it would look deeper than what is kept.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from pdrm.learning.deep.many_envs import scaled
 from pdrm.learning.deep.optimiser import chosen
 from pdrm.learning.deep.replay import Row
 from pdrm.learning.deep.settings import OffPolicy
-from pdrm.product.jax_env.machine import UNDEFINED, JaxMachine, Packed
+from pdrm.product.depth import symbols_that_matter
+from pdrm.product.jax_env.machine import OK, JaxMachine, Packed
 from pdrm.product.jax_env.product import JaxProduct
 
 MOST_TOPS = 100_000
+"""What one step needs may take so many; more are refused."""
+MANY_TOPS = 10_000
+"""What several steps need may take so many; beyond, windows are shortened. The table is looked through at every update."""
 
 
 class Experience(NamedTuple):
@@ -37,7 +42,7 @@ class Experience(NamedTuple):
     discount: jax.Array
     """What the value of what follows is multiplied by: γ to the number of these steps."""
     weight: jax.Array
-    """0 where the machine has no move: such a row teaches nothing."""
+    """0 where the machine has no move, or its stack is full: such a row teaches nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +51,9 @@ class Tops:
 
     machine: JaxMachine
     symbols: int
-    """How many of a stack count: k + d."""
+    """How many of a stack are kept."""
+    needed: int
+    """How many of them must be left for one more step."""
 
     @property
     def count(self) -> int:
@@ -70,17 +77,28 @@ class Tops:
             height = height + (digit > 0)
         return Packed(state, jnp.stack(words), height)
 
+    def whole(self, configuration: Packed) -> jax.Array:
+        """Whether a stack made from a number is all of the one observed, not the top of a higher one."""
+        return (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
+
 
 def tops_of(product: JaxProduct, settings: OffPolicy) -> Tops | None:
     """The tops that matter to a policy that sees the product; None where nothing is imagined."""
     if settings.counterfactuals == 0:
         return None
-    if product.pops is None:
+    if product.readable is None:
+        raise BadSetting("this product has no readable machine to imagine with", fix="make it with jax_product")
+    needed, whole = (symbols_that_matter(product.readable, product.k, steps) for steps in (1, settings.n_steps))
+    if needed is None or whole is None:
         raise BadSetting("one step of this machine may pop any number of symbols", fix="counterfactuals=0")
-    tops = Tops(product.machine, min(product.k + product.pops, product.machine.depth))
-    if tops.count > MOST_TOPS:
-        raise BadSetting(f"{tops.count:,} tops of stacks are too many to keep", fix="a smaller k, or counterfactuals=0")
-    return tops
+    depth, things = product.machine.depth, product.machine.symbols
+    if things ** min(needed, depth) > MOST_TOPS:
+        count = f"{things}^{min(needed, depth)}"
+        raise BadSetting(f"{count} tops of stacks are too many to keep", fix="a smaller k, or counterfactuals=0")
+    kept = min(needed, depth)
+    while kept < min(whole, depth) and things ** (kept + 1) <= MANY_TOPS:
+        kept += 1
+    return Tops(product.machine, kept, needed)
 
 
 def noted(tops: Tops, observed: jax.Array, configuration: Packed) -> jax.Array:
@@ -102,8 +120,12 @@ def expanded(product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows
     up_to = jnp.cumsum(observed)
     number = jnp.searchsorted(up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right")
     imagined = jax.vmap(tops.packed)(state, number)
-    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), (rows, real), (again, imagined))
-    return jax.vmap(lambda row, at: experience(product, settings, row, at))(Row(*both[0]), Packed(*both[1]))
+    least = jnp.where(jax.vmap(tops.whole)(imagined), 0, tops.needed)
+    lived, dreamt = (rows, real, jnp.zeros_like(rows.label[:, 0])), (again, imagined, least)
+    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), lived, dreamt)
+    return jax.vmap(lambda row, at, least: experience(product, settings, row, at, least))(
+        Row(*both[0]), Packed(*both[1]), both[2]
+    )
 
 
 class _Along(NamedTuple):
@@ -118,15 +140,20 @@ class _Along(NamedTuple):
     weight: jax.Array
 
 
-def experience(product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed) -> Experience:
-    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode."""
+def experience(
+    product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed, least: jax.Array | int = 0
+) -> Experience:
+    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
+
+    least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
+    """
 
     def one(now: _Along, row: Row) -> tuple[_Along, None]:
         after, paid, status = product.machine.step(now.configuration, row.label)
         ended = row.terminated | product.machine.final(after)
         gained = now.reward + now.discount * scaled(settings, row.reward + paid)
-        weight = jnp.where(status == UNDEFINED, 0.0, now.weight)
-        going = ~ended & ~row.over
+        weight = jnp.where(status == OK, now.weight, 0.0)
+        going = ~ended & ~row.over & (after.height >= least)
         next_ = _Along(after, row.after, gained, now.discount * settings.gamma, ended, going, weight)
         return chosen(now.going, next_, now), None
 

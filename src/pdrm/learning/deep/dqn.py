@@ -116,7 +116,7 @@ def _updated(
         said = values(candidate, batch.seen)
         off = (said * jax.nn.one_hot(batch.action, said.shape[-1])).sum(axis=-1) - goal
         huber = jnp.where(jnp.abs(off) < 1, 0.5 * off * off, jnp.abs(off) - 0.5)
-        return (huber * batch.weight).sum() / batch.weight.sum()
+        return (huber * batch.weight).sum() / jnp.maximum(batch.weight.sum(), 1)
 
     error, gradient = jax.value_and_grad(loss)(layers)
     rate = off_policy_rate(settings, state.timesteps)

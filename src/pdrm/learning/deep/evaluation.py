@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.product.jax_env.draws import Key, key_of
+from pdrm.product.jax_env.machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.product import JaxProduct, ProductState
 
 Carry = Any
@@ -28,6 +29,14 @@ class Episodes(NamedTuple):
     ends: jax.Array
     """The machine's last state."""
     terminated: jax.Array
+    cut_off: jax.Array
+    """Whether the stack was full."""
+    undefined: jax.Array
+    """Whether the machine had no move, in a step or at reset."""
+    unfit: jax.Array
+    """Whether the first stack was higher than the depth."""
+    finished: jax.Array
+    """Whether it began in a final state."""
 
 
 class _Playing(NamedTuple):
@@ -40,9 +49,10 @@ class _Playing(NamedTuple):
 
 def play(product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, step_limit: int) -> Episodes:
     """So many episodes side by side, each up to its end or the limit."""
-    state = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
-    none, zeros = jnp.zeros(episodes, jnp.bool_), jnp.zeros(episodes)
-    played = Episodes(zeros, jnp.zeros(episodes, jnp.int32), state.configuration.state, none)
+    state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
+    none, undefined, unfit, finished = (status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED))
+    steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
+    played = Episodes(paid, steps, ends, none, none, undefined, unfit, finished)
     chunk = min(CHUNK, step_limit)
 
     def one(playing: _Playing, _: None) -> tuple[_Playing, None]:
@@ -50,11 +60,13 @@ def play(product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, 
         memory, action = act(playing.memory, seen, jnp.broadcast_to(playing.step == 0, none.shape))
         state, outcome = jax.vmap(product.step)(playing.state, action)
         ongoing, before = ~playing.over, playing.played
-        played = Episodes(
-            before.returns + jnp.where(ongoing, outcome.reward, 0),
-            before.steps + ongoing,
-            jnp.where(ongoing, state.configuration.state, before.ends),
-            before.terminated | (ongoing & outcome.terminated),
+        played = before._replace(
+            returns=before.returns + jnp.where(ongoing, outcome.reward, 0),
+            steps=before.steps + ongoing,
+            ends=jnp.where(ongoing, state.configuration.state, before.ends),
+            terminated=before.terminated | (ongoing & outcome.terminated),
+            cut_off=before.cut_off | (ongoing & outcome.truncated & (outcome.status == OVERFLOW)),
+            undefined=before.undefined | (ongoing & (outcome.status == UNDEFINED)),
         )
         over = playing.over | outcome.terminated | outcome.truncated
         return _Playing(state, memory, played, over, playing.step + 1), None

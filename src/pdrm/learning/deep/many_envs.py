@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from pdrm.learning.deep.settings import Deep
 from pdrm.product.jax_env.draws import Key, key_of
-from pdrm.product.jax_env.machine import OVERFLOW, UNDEFINED
+from pdrm.product.jax_env.machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.product import JaxProduct, Outcome, ProductState
 
 TO_ACT = 0xA511E9B3
@@ -23,6 +23,8 @@ class Envs(NamedTuple):
     """[n_envs]"""
     gained: jax.Array
     """[n_envs]: the raw return of each episode so far."""
+    begun: jax.Array
+    """[n_envs], int8: the status with which each episode began."""
 
 
 class Tally(NamedTuple):
@@ -35,19 +37,23 @@ class Tally(NamedTuple):
     terminated: jax.Array
     """Of these, how many ended in a final state or by the environment."""
     overflows: jax.Array
-    """Steps in which a stack overflowed (the episode was cut off there)."""
+    """Of these, how many a full stack cut off."""
     undefined: jax.Array
-    """Steps in which the machine had no move (the episode was ended there)."""
+    """Steps in which the machine had no move (the episode was ended there), or had none at reset."""
+    unfit: jax.Array
+    """Steps of episodes whose first stack is higher than the depth."""
+    finished: jax.Array
+    """Steps of episodes that began in a final state."""
 
 
 def begin_envs(product: JaxProduct, settings: Deep, key: Key) -> Envs:
     """All at their start; staggered ones at clocks spread over the step limit."""
     count = settings.n_envs
-    state = jax.vmap(product.begin)(key_of(key, jnp.arange(count)))
+    state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(count)))
     if settings.staggered:
         clock = (jnp.arange(count) * (product.domain.step_limit / count)).astype(jnp.int32)
         state = state._replace(clock=clock)
-    return Envs(state, jnp.zeros(count))
+    return Envs(state, paid, status.astype(jnp.int8))
 
 
 def observed(product: JaxProduct, envs: Envs) -> jax.Array:
@@ -81,11 +87,14 @@ def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
         over.sum(),
         jnp.where(over, gained, 0).sum(),
         outcome.terminated.sum(),
-        (outcome.status == OVERFLOW).sum(),
-        (outcome.status == UNDEFINED).sum(),
+        (outcome.truncated & (outcome.status == OVERFLOW)).sum(),
+        ((outcome.status == UNDEFINED) | (envs.begun == UNDEFINED)).sum(),
+        (envs.begun == OVERFLOW).sum(),
+        (envs.begun == FINISHED).sum(),
     )
-    envs = Envs(jax.vmap(product.renewed)(last, over), jnp.where(over, 0, gained))
-    return Stepped(envs, last, outcome, over, tally)
+    state, paid, status = jax.vmap(product.renewed)(last, over)
+    begun = jnp.where(over, status.astype(jnp.int8), envs.begun)
+    return Stepped(Envs(state, jnp.where(over, paid, gained), begun), last, outcome, over, tally)
 
 
 def summed(tally: Tally) -> Tally:

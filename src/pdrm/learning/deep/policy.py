@@ -11,6 +11,8 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
 from pdrm.files.whole_file import write
 from pdrm.learning.deep.algorithm import Algorithm, algorithm_of, settings_of
@@ -20,14 +22,25 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.text.build import AnyMachine
 from pdrm.machines.text.files import parse
 from pdrm.machines.text.writer import to_text
-from pdrm.product.jax_env.domain import JaxDomain
+from pdrm.product.jax_env.domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.product import JaxProduct, jax_product
 from pdrm.product.view import TopK
 
 
 @dataclass(eq=False)
 class DeepPolicy:
-    """A trained policy that acts step by step, without exploration, remembering where its agent does."""
+    """A trained policy that acts step by step, without exploration, remembering where its agent does. `load_deep_policy` reads
+    one from a run's folder.
+
+    >>> import pdrm
+    >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
+    >>> algorithm, settings = algorithm_of("ppo"), settings_of("ppo", {})
+    >>> untrained = algorithm.network(product, settings, np.random.default_rng(0))
+    >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
+    >>> env = pdrm.wrap(pdrm.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
+    >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
+    True
+    """
 
     algorithm: Algorithm
     settings: Any
@@ -52,8 +65,8 @@ class DeepPolicy:
         return seen
 
     def act(self, observation: npt.ArrayLike) -> npt.NDArray[Any]:
-        """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it."""
-        seen = np.asarray(observation, np.float32)[None]
+        """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it; what the policy never saw is left out."""
+        seen = self.shown(observation)[None]
         self.memory, action = self._act(self.memory, seen, np.array([self._start]))
         self._start = False
         return np.asarray(action[0])
@@ -91,18 +104,36 @@ def read_description(path: Path) -> dict[str, Any]:
     return found
 
 
-def load_deep_policy(path: Path, domain: JaxDomain) -> DeepPolicy:
-    """The policy in a file, for the domain it was learnt in; the machine is in its description."""
+def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
+    """The policy in a file of a run's folder (`policy-seed0.npz`), for the domain it was learnt in; the machine is in its
+    description.
+
+    >>> import tempfile, pdrm
+    >>> echo, machine = pdrm.domain("echo"), pdrm.catalogue("echo")
+    >>> product, settings = jax_product(finite_domain(echo), machine, TopK(1)), settings_of("ppo", {"n_envs": 2})
+    >>> training = DeepTraining(algorithm_of("ppo"), lambda numbers: (product, settings), seeds=[0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_policy(Path(folder) / "policy-seed0.npz", training, 0, machine, about={"domain": "echo"})
+    ...     load_deep_policy(Path(folder) / "policy-seed0.npz", echo).about
+    {'domain': 'echo'}
+    """
+    path = Path(path)
     description = read_description(path)
     machine = parse(description["machine"], "machine.pdrm")
     if not isinstance(machine, PushdownRewardMachine):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
-    seeing = jax_product(domain, machine, TopK(description["k"]), depth=description["depth"])
+    seeing = jax_product(_in_jax(domain), machine, TopK(description["k"]), depth=description["depth"])
     product = replace(seeing, visible=description["visible"])
     given = {name: _tupled(value) for name, value in description["settings"].items()}
     algorithm, settings = algorithm_of(description["agent"]), settings_of(description["agent"], given)
     like = algorithm.network(product, settings, np.random.default_rng(0))
     return DeepPolicy(algorithm, settings, product, tree_from(path, like), description["about"])
+
+
+def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
+    if isinstance(domain, FiniteDomain):
+        return finite_domain(domain)
+    return water_domain(domain) if isinstance(domain, WaterWorld) else domain
 
 
 def _tupled(value: Any) -> Any:

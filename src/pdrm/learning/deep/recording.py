@@ -21,11 +21,9 @@ def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) 
     """An episode's pictures, one every few steps, and how it went."""
     seen, _ = task.reset(seed=seed)
     policy.begin()
-    shown = policy.shown(seen)
     pictures, gained, over, steps = [task.render()], 0.0, False, 0
     while not over:
-        seen, reward, terminated, truncated, _ = task.step(policy.act(shown))
-        shown = policy.shown(seen)
+        seen, reward, terminated, truncated, _ = task.step(policy.act(seen))
         gained, steps, over = gained + reward, steps + 1, terminated or truncated
         if steps % every == 0 or over:
             pictures.append(task.render())

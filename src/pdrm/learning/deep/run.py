@@ -21,14 +21,16 @@ import numpy as np
 
 from pdrm.domains.array_file import domain_bytes
 from pdrm.domains.files import find_domain
-from pdrm.domains.water import water_world
-from pdrm.errors import BadSetting, CannotWrite
+from pdrm.domains.water import SIDES, water_world
+from pdrm.errors import BadSetting
+from pdrm.files.folder import made
 from pdrm.files.whole_file import write
 from pdrm.learning.deep.algorithm import algorithm_of, settings_of
 from pdrm.learning.deep.checkpoint import Checkpoint, trained
+from pdrm.learning.deep.depth import LEAST, depth_for
 from pdrm.learning.deep.evaluation import Episodes
 from pdrm.learning.deep.networks import side_by_side
-from pdrm.learning.deep.policy import save_policy
+from pdrm.learning.deep.policy import read_description, save_policy
 from pdrm.learning.deep.training import DeepTraining
 from pdrm.learning.deep.trees import tree_from
 from pdrm.learning.run_folder import SPEC, in_words, no_run
@@ -44,8 +46,11 @@ UNFINISHED, CURVE, DOMAIN = "unfinished.npz", "curve.csv", "domain.npz"
 NOTHING = "none"
 """In place of k: the policy sees nothing of the machine, which still pays."""
 HEADER = ("timesteps", "seed", "test", "return", "steps", "end")
-Watch = Callable[[int, Episodes], None]
-"""Called after every test with the steps so far."""
+Watch = Callable[[int, Episodes, float], None]
+"""Called after every test with the steps so far, the test, and the share of training episodes since the last one that a full
+stack cut off."""
+WATER_MACHINES = ("water", "water-strict")
+"""Their stacks have nine symbols at most, since WaterWorld's balls 2 to 9 are touched once each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class DeepSpec:
     """The machine as text; None: the catalogue's for this domain."""
     test_every: int = 100_000
     test_episodes: int = 5
-    depth: int = 32
+    depth: int = LEAST
+    """Symbols that a stack has room for (see `needed_depth`)."""
     domain_sha256: str = ""
     """Of the domain's file, where it is one's own."""
 
@@ -76,6 +82,13 @@ class DeepSpec:
         """The machine that the runs learn with."""
         text = self.machine_text if self.machine_text is not None else text_of(str(domain.machine))
         return pushdown_machine(parse(text, "machine.pdrm"))
+
+    def needed_depth(self) -> int:
+        """Room for the stacks that the task can need, as far as it is affordable."""
+        if self.domain in SIDES and self.machine_text in (None, *map(text_of, WATER_MACHINES)):
+            return LEAST
+        domain = domain_of(self.domain)
+        return depth_for(self.machine(domain), int(domain.step_limit), full=self.k == "full")
 
     def training(self) -> DeepTraining:
         """The runs, before their first step."""
@@ -90,7 +103,7 @@ def domain_of(name: str, *, continuous: bool = False) -> JaxDomain:
     >>> domain_of("letter").observation_size, domain_of("water-20", continuous=True).action_size
     (42, 2)
     """
-    if name.startswith("water-"):
+    if name in SIDES:
         return water_domain(water_world(name, continuous=continuous))
     return finite_domain(find_domain(name))
 
@@ -125,6 +138,7 @@ def evaluated(folder: Path, episodes: int, seed: int) -> list[dict[str, Any]]:
             "returns": [float(value) for value in played.returns[run]],
             "mean_steps": float(played.steps[run].mean()),
             "ends": dict(Counter(states[int(end)] for end in played.ends[run]).most_common()),
+            "cut_off": int(played.cut_off[run].sum()),
         }
         for run, one in enumerate(spec.seeds)
     ]
@@ -152,29 +166,41 @@ def execute(spec: DeepSpec, folder: Path, watch: Watch | None = None) -> str:
     if is_done(folder):
         return (folder / CURVE).read_text(encoding="utf-8")
     training, curve, checkpoint = spec.training(), ",".join(HEADER) + "\n", Checkpoint(folder / UNFINISHED)
-    _make(folder)
+    made(folder)
     write(folder / SPEC, (json.dumps(asdict(spec), indent=1, sort_keys=True) + "\n").encode())
     if spec.domain_sha256:
         write(folder / DOMAIN, domain_bytes(find_domain(spec.domain)))
     if checkpoint.exists():
         curve = checkpoint.resume(training)
     total, per_iteration = int(spec.settings.total_timesteps), training.steps_per_iteration
+    ended, cut_off = [training.ended], [training.cut_off]
 
     def test() -> str:
         tested = training.test(spec.test_episodes, seed=training.iterations)
+        ended.append(training.ended)
+        cut_off.append(training.cut_off)
         if watch is not None:
-            watch(training.timesteps, tested)
+            watch(training.timesteps, tested, _share(cut_off[-1] - cut_off[-2], ended[-1] - ended[-2]))
         return _rows(spec, training, tested)
 
     every = max(1, spec.test_every // per_iteration)
     curve = trained(training, -(-total // per_iteration), every, checkpoint, test, curve)
-    machine = spec.machine(training.product.domain)
+    machine, cut = spec.machine(training.product.domain), _share(training.cut_off, training.ended)
     for run, seed in enumerate(spec.seeds):
-        about = {"domain": spec.domain, "seed": seed, "timesteps": training.timesteps, "id": spec.id}
+        about = {"domain": spec.domain, "seed": seed, "timesteps": training.timesteps, "id": spec.id, "cut_off": cut}
         save_policy(folder / f"policy-seed{seed}.npz", training, run, machine, about)
     write(folder / CURVE, curve.encode())
     checkpoint.remove()
     return curve
+
+
+def share_cut_off(folder: Path, spec: DeepSpec) -> float:
+    """The share of training episodes, of all seeds of a finished run, that a full stack cut off."""
+    return float(read_description(folder / f"policy-seed{spec.seeds[0]}.npz")["about"].get("cut_off", 0.0))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 def _rows(spec: DeepSpec, training: DeepTraining, tested: Episodes) -> str:
@@ -187,10 +213,3 @@ def _rows(spec: DeepSpec, training: DeepTraining, tested: Episodes) -> str:
         for test, (gained, steps, end) in enumerate(zip(*columns, strict=True)):
             rows.writerow([training.timesteps, seed, test, repr(float(gained)), int(steps), states[int(end)]])
     return text.getvalue()
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(f"the folder {folder} cannot be made: {error.strerror}", fix="choose another") from error

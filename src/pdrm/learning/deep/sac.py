@@ -173,5 +173,5 @@ def _critics_loss(critics: tuple[Layer, ...], goal: jax.Array, batch: Experience
 
 
 def _mean(rows: jax.Array, batch: Experience) -> jax.Array:
-    mean: jax.Array = (rows * batch.weight).sum() / batch.weight.sum()
+    mean: jax.Array = (rows * batch.weight).sum() / jnp.maximum(batch.weight.sum(), 1)
     return mean

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from pdrm.errors import BadSetting, MissingPackage, UndefinedMove
+from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guard import Label
 from pdrm.machines.transition import Stack
 from pdrm.product.any_machine import MachineLike, pushdown_machine
-from pdrm.product.depth import pops_in_a_step
+from pdrm.product.depth import symbols_that_matter
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.view import FullStack, TopK, View
 from pdrm.product.window import Window
@@ -45,8 +45,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     """Give it to an agent with `replay_buffer_kwargs={"machine": machine, "view": TopK(1), "counterfactuals": 2}`.
 
     machine, view, depth: as given to `pdrm.wrap`. counterfactuals: rows imagined beside each sampled one, each with a
-    machine state and an observed stack drawn at random; rows for which the machine has no move are left out. A batch has
-    up to (1 + counterfactuals) times `batch_size` rows.
+    machine state and an observed stack drawn at random; rows for which the machine has no move, or the observation no room
+    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows.
 
     >>> import pdrm
     >>> from pdrm.domains import FiniteEnv
@@ -88,9 +88,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             handle_timeout_termination,
         )
         self._rng = np.random.default_rng(seed)
-        popped = pops_in_a_step(self.machine)
-        # For a k-policy, stacks that agree on what one step can pop and on what is seen below are one (see `counterfactual.py`).
-        self._kept = None if isinstance(view, FullStack) or popped is None else view.k + popped
+        # For a k-policy, stacks that agree on what one step can pop and on what counts below are one (see `depth.py`).
+        self._kept = None if isinstance(view, FullStack) else symbols_that_matter(self.machine, view.k)
         self._labels: list[Label] = []
         self._number: dict[Label, int] = {}
         self.stacks: list[Stack] = []
@@ -178,16 +177,16 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         return before, self.actions[steps, envs], after, ended, self.environment_reward[steps, envs] + paid
 
     def what_if(self, state: str, stack: Stack, label: int) -> Imagined | None:
-        """What a label (by number) does to a configuration; None where the machine has no move."""
+        """What a label (by number) does to a configuration; None where the machine has no move or its stack gets too high."""
         key = (state, stack, label)
         if key not in self._cache:
             try:
                 there, above, paid = self._quick.step(state, stack, self._labels[label])
-            except UndefinedMove:
+                seen = self._seen(state, stack), self._seen(there, above)
+            except (UndefinedMove, StackTooHigh):
                 self._cache[key] = None
             else:
-                final = there in self.machine.final
-                self._cache[key] = Imagined(self._seen(state, stack), self._seen(there, above), paid, final)
+                self._cache[key] = Imagined(*seen, paid, there in self.machine.final)
         return self._cache[key]
 
     def _seen(self, state: str, stack: Stack) -> Floats:

@@ -5,7 +5,9 @@ Rates may be traced arrays: runs that differ in them alone are then one compiled
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 from pdrm.errors import BadSetting
@@ -17,6 +19,8 @@ SHARES = ("gamma", "gae_lambda", "exploration_initial_eps", "exploration_final_e
 """Settings that lie between 0 and 1."""
 FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
 """Settings that may be 0; all others are above."""
+WHOLE = ("int", "tuple[int, ...]")
+"""How fields of whole numbers are annotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +47,30 @@ class Deep:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or field.name == "target_entropy":
-                continue  # traced, or not a number that has a sign to keep
-            if field.name in SHARES and not 0 <= value <= 1:
-                raise BadSetting(f"{field.name} is {value}", fix=f"{field.name} must be between 0 and 1")
-            if value < 0 or (value == 0 and field.name not in (*FROM_ZERO, *SHARES)):
-                raise BadSetting(f"{field.name} is {value}", fix=f"{field.name} must be above 0")
+            for one in value if isinstance(value, tuple | list) else (value,):
+                _check(field, one)
+
+
+def _check(field: Field[Any], value: object) -> None:
+    """Raise unless a number is one that the field may have; what is traced cannot be looked at."""
+    name, whole = field.name, field.type in WHOLE
+    fault = f"{name} is {value}"
+    if whole and (isinstance(value, bool | str) or (isinstance(value, Real) and not isinstance(value, Integral))):
+        raise BadSetting(fault, fix=f"{name} must be a whole number, such as {name}={_example(field)}")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return
+    number = float(value)
+    if not isfinite(number):
+        raise BadSetting(fault, fix=f"{name} must be a finite number")
+    if name in SHARES and not 0 <= number <= 1:
+        raise BadSetting(fault, fix=f"{name} must be between 0 and 1")
+    if name != "target_entropy" and (number < 0 or (number == 0 and name not in (*FROM_ZERO, *SHARES))):
+        raise BadSetting(fault, fix=f"{name} must be above 0")
+
+
+def _example(field: Field[Any]) -> str:
+    """A field's default as one writes it after `--set`."""
+    return ",".join(map(str, field.default)) if isinstance(field.default, tuple) else str(field.default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

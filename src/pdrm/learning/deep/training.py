@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import UndefinedMove
+from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.learning.deep.algorithm import Algorithm, check_fits
 from pdrm.learning.deep.evaluation import Episodes, play
+from pdrm.learning.deep.many_envs import Tally
 from pdrm.learning.deep.networks import side_by_side
 from pdrm.product.jax_env.draws import key_of, seeded
 from pdrm.product.jax_env.product import JaxProduct
@@ -40,6 +41,8 @@ class DeepTraining:
         check_fits(algorithm, self.product)
         self.steps_per_iteration = algorithm.steps_per_iteration(self.settings)
         self.iterations = 0
+        self.ended, self.cut_off = 0, 0
+        """Episodes of training that ended, of all runs; and of these, those that a full stack cut off."""
         networks = [algorithm.network(self.product, self.settings, np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([seeded(seed) for seed in seeds])
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, side_by_side(networks), keys)
@@ -53,17 +56,16 @@ class DeepTraining:
         """So many iterations more; returns what each came to, [runs, iterations] each."""
         self.state, metrics = self._advance(iterations)(self.numbers, self.state)
         self.iterations += iterations
-        if int(metrics.tally.undefined.sum()):
-            raise UndefinedMove(
-                "the machine met a label for which it has no rule, and says `otherwise error`",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
-            )
+        tally = metrics.tally
+        check_played(tally, self.product.machine.depth)
+        self.ended, self.cut_off = self.ended + int(tally.episodes.sum()), self.cut_off + int(tally.overflows.sum())
         return metrics
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
         key = key_of(seeded(seed), TESTS)
         played: Episodes = self._test(episodes)(self.numbers, self.state.network, key)
+        check_played(played, self.product.machine.depth)
         return played
 
     def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
@@ -86,6 +88,22 @@ class DeepTraining:
         act = self.algorithm.act(product, settings, network)
         memory = self.algorithm.memory(settings, episodes)
         return play(product, act, memory, key, episodes, self.product.domain.step_limit)
+
+
+def check_played(told: Tally | Episodes, depth: int) -> None:
+    """Raise where the machine could not follow: compiled code cannot, and tells what it met instead."""
+    if int(told.finished.sum()):
+        raise FinishedAtReset(
+            "the machine is in a final state before the first action",
+            fix="let the first label, not the start, lead there",
+        )
+    if int(told.unfit.sum()):
+        raise BadSetting(f"the stack that an episode begins with does not fit a depth of {depth}", fix="a larger depth")
+    if int(told.undefined.sum()):
+        raise UndefinedMove(
+            "the machine met a label for which it has no rule, and says `otherwise error`",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+        )
 
 
 def _compiled(training: DeepTraining, count: int, name: str, donate: int | None) -> Any:

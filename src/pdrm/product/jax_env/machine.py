@@ -17,8 +17,8 @@ import numpy as np
 from pdrm.errors import BadSetting
 from pdrm.machines.table import Symbols, Table, begin_table
 
-OK, UNDEFINED, OVERFLOW = 0, 1, 2
-"""Statuses; of several, the highest."""
+OK, UNDEFINED, OVERFLOW, FINISHED = 0, 1, 2, 3
+"""Statuses; of several, the highest. FINISHED: an episode begins in a final state."""
 
 
 class Packed(NamedTuple):
@@ -47,7 +47,7 @@ class JaxMachine:
     >>> from pdrm.machines.catalogue import catalogue
     >>> from pdrm.machines.table import tabulate
     >>> machine = JaxMachine(tabulate(catalogue("letter"), [frozenset("A")]), depth=8)
-    >>> stepped = machine.step(machine.begin(), 0)
+    >>> stepped = machine.step(machine.begin().configuration, 0)
     >>> machine.top(stepped.configuration, 3).tolist(), round(float(stepped.reward), 2)
     ([2, 1, 0], -0.01)
     """
@@ -80,12 +80,12 @@ class JaxMachine:
         """How many different things can stand at a place of the stack, nothing among them."""
         return int(self.table.move.shape[2])
 
-    def begin(self) -> Packed:
-        """The configuration after the silent moves before the first label."""
+    def begin(self) -> MachineStep:
+        """The configuration after the silent moves before the first label, and what they paid."""
         first = begin_table(self.table)
         if len(first.stack) > self.depth:
             raise BadSetting(f"the machine's first stack does not fit a depth of {self.depth}", fix="a larger depth")
-        return self.packed(first.state, first.stack)
+        return MachineStep(self.packed(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
 
     def packed(self, state: int, stack: Symbols) -> Packed:
         """A configuration given as numbers, the stack top first."""
@@ -96,9 +96,11 @@ class JaxMachine:
 
     def top(self, configuration: Packed, k: int) -> jax.Array:
         """[k] int32: the top k symbols, 0 where there is none."""
-        places = range(min(k, self.depth))
-        found = [self._symbol(configuration.words, place) for place in places] + [jnp.uint32(0)] * (k - len(places))
-        return jnp.stack(found).astype(jnp.int32) if found else jnp.zeros(0, jnp.int32)
+        here = min(k, self.depth)
+        words = configuration.words[: -(-here // self.symbols_per_word)]
+        shifts = self.bits * np.arange(min(here, self.symbols_per_word), dtype=np.uint32)
+        symbols = ((words[:, None] >> shifts) & jnp.uint32((1 << self.bits) - 1)).reshape(-1)[:here]
+        return jnp.pad(symbols, (0, k - here)).astype(jnp.int32)
 
     def final(self, configuration: Packed) -> jax.Array:
         """Whether the state is final."""

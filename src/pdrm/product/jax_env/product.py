@@ -1,7 +1,8 @@
 """The product of a JAX domain and a machine (Definition 2): begin, step, observe; one environment, to be mapped over many.
 
 Observations are those of `pdrm.wrap(..., flatten=True)`: the domain's vector, the machine state one-hot, each seen symbol
-one-hot. An episode ends at a final state (`terminated`), at the step limit or where the stack overflows (`truncated`).
+one-hot. An episode ends at a final state (`terminated`), at the step limit or where the stack overflows (`truncated`). What
+is paid before the first action counts in its return, and is no reward of an action.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import jax.numpy as jnp
 
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.table import tabulate
-from pdrm.product.depth import pops_in_a_step
 from pdrm.product.jax_env.domain import JaxDomain, State
 from pdrm.product.jax_env.draws import Key, key_of
-from pdrm.product.jax_env.machine import OVERFLOW, UNDEFINED, JaxMachine, Packed
+from pdrm.product.jax_env.machine import FINISHED, OK, OVERFLOW, UNDEFINED, JaxMachine, MachineStep, Packed
 from pdrm.product.view import FullStack, View
 
 
@@ -30,6 +30,16 @@ class ProductState(NamedTuple):
     """int32: steps taken."""
     key: Key
     """All that is random in the episode comes from it."""
+
+
+class Begun(NamedTuple):
+    """A new episode."""
+
+    state: ProductState
+    paid: jax.Array
+    """By the machine before the first action: its silent moves, and the label at reset if there is one."""
+    status: jax.Array
+    """Of the machine: OK; UNDEFINED or OVERFLOW by the label at reset; FINISHED where no action is left to take."""
 
 
 class Outcome(NamedTuple):
@@ -55,22 +65,24 @@ class JaxProduct:
     """Stack symbols that are seen."""
     visible: Any = 1.0
     """1, or 0 where nothing of the machine is seen (its part of the observation is zeros then). May be traced."""
-    pops: int | None = None
-    """The most symbols that one step pops; None: no bound."""
+    readable: PushdownRewardMachine | None = None
+    """The machine that was compiled."""
 
     @property
     def observation_size(self) -> int:
         """Numbers in an observation."""
         return self.domain.observation_size + self.machine.states + self.machine.symbols * self.k
 
-    def begin(self, key: Key) -> ProductState:
+    def begin(self, key: Key) -> Begun:
         """A new episode."""
         environment, label = self.domain.start(key_of(key, 0))
-        configuration = self.machine.begin()
+        begun = self.machine.begin()
         if self.machine.table.move.shape[1]:
-            read = self.machine.step(configuration, jnp.maximum(label, 0)).configuration
-            configuration = jax.tree.map(lambda new, old: jnp.where(label >= 0, new, old), read, configuration)
-        return ProductState(environment, configuration, jnp.int32(0), key)
+            read = self.machine.step(begun.configuration, jnp.maximum(label, 0))
+            read = read._replace(reward=begun.reward + read.reward)
+            begun = MachineStep(*jax.tree.map(lambda new, old: jnp.where(label >= 0, new, old), read, begun))
+        status = jnp.where(self.machine.final(begun.configuration), FINISHED, begun.status)
+        return Begun(ProductState(environment, begun.configuration, jnp.int32(0), key), begun.reward, status)
 
     def step(self, state: ProductState, action: jax.Array) -> tuple[ProductState, Outcome]:
         """One action."""
@@ -83,10 +95,11 @@ class JaxProduct:
         reward = moved.reward + paid
         return after, Outcome(reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status)
 
-    def renewed(self, state: ProductState, over: jax.Array) -> ProductState:
-        """The state, or a new episode where that one is over."""
+    def renewed(self, state: ProductState, over: jax.Array) -> Begun:
+        """The state with nothing paid, or a new episode where that one is over."""
         fresh = self.begin(key_of(state.key, 0x7FFFFFFF))
-        after: ProductState = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, state)
+        going = Begun(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
+        after: Begun = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, going)
         return after
 
     def observe(self, state: ProductState) -> jax.Array:
@@ -108,11 +121,11 @@ def jax_product(domain: JaxDomain, machine: PushdownRewardMachine, view: View | 
     >>> from pdrm.product.jax_env.domain import finite_domain
     >>> from pdrm.product.view import TopK
     >>> letter = jax_product(finite_domain(domain("letter")), catalogue("letter"), TopK(1))
-    >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)), 2)
+    >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)).state, 2)
     >>> letter.observe(state).shape, round(float(outcome.reward), 2)
     ((48,), -0.01)
     """
-    compiled, pops = JaxMachine(tabulate(machine, domain.labels), depth), pops_in_a_step(machine)
+    compiled = JaxMachine(tabulate(machine, domain.labels), depth)
     if view is None:
-        return JaxProduct(domain, compiled, 0, 0.0, pops)
-    return JaxProduct(domain, compiled, depth if isinstance(view, FullStack) else view.k, 1.0, pops)
+        return JaxProduct(domain, compiled, 0, 0.0, machine)
+    return JaxProduct(domain, compiled, depth if isinstance(view, FullStack) else view.k, 1.0, machine)

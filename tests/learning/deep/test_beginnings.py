@@ -1,0 +1,84 @@
+"""What happens before the first action: it is paid for in the return, and where no episode can begin, that is said."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pdrm.domains import from_arrays
+from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
+from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.training import DeepTraining
+from pdrm.machines.text.files import parse
+from pdrm.product.jax_env.domain import finite_domain
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import TopK
+
+HEAD = "events a b\nexclusive a b\nstack # A\nstart u\nfinal done\n"
+SMALL = {"n_envs": 2, "net_arch": (4,), "batch_size": 8}
+SETTINGS = {
+    "ppo": {**SMALL, "n_steps": 8, "n_epochs": 1},
+    "rppo": {**SMALL, "n_steps": 8, "n_epochs": 1, "sequence_length": 8, "lstm_hidden_size": 4},
+    "dqn": {**SMALL, "buffer_size": 64},
+}
+
+
+def training(rules, agent="ppo", depth=8, **first):
+    """A world of one place and one action, which emits b at every step."""
+    where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4, **first)
+    product = jax_product(finite_domain(where), parse(HEAD + rules), TopK(1), depth=depth)
+    return DeepTraining(algorithm_of(agent), lambda _: (product, settings_of(agent, SETTINGS[agent])), [0])
+
+
+@pytest.mark.parametrize("agent", SETTINGS)
+def test_what_is_paid_at_reset_counts_in_the_return(agent):
+    """2 by the silent move, 3 by the label at reset, 1 by the one action; only that is learnt from."""
+    rules = "otherwise stay 0\nu -> v : eps, z / z, 2\nv -> w : a, z / z, 3\nw -> done : b, z / z, 1\n"
+    runs = training(rules, agent, start_label=0)
+    tested = runs.test(3)
+    assert np.asarray(tested.returns).tolist() == [[6.0] * 3]
+    assert np.asarray(tested.steps).tolist() == [[1] * 3]
+    tally = runs.advance(3).tally
+    assert int(tally.episodes.sum()) > 4
+    assert float(tally.gained.sum()) == 6 * int(tally.episodes.sum())
+
+
+@pytest.mark.parametrize(
+    ("rules", "depth", "error"),
+    [
+        ("otherwise error\nu -> u : b, z / z, 0\n", 8, UndefinedMove),
+        ("otherwise stay 0\nu -> done : a, z / z, 0\n", 8, FinishedAtReset),
+        ("otherwise stay 0\nu -> v : eps, z / z, 0\nv -> done : a, z / z, 0\n", 8, FinishedAtReset),
+        ("otherwise stay 0\nu -> u : a, z / A A z, 0\n", 2, BadSetting),
+    ],
+)
+def test_an_episode_that_cannot_begin_is_an_error_in_training_and_in_tests(rules, depth, error):
+    runs = training(rules, "dqn", depth, start_label=0)
+    with pytest.raises(error):
+        runs.test(2)
+    with pytest.raises(error):
+        runs.advance(1)
+
+
+def test_an_episode_that_begins_anew_so_is_one_too():
+    """Two starts, of which one cannot be read: the first episodes begin well, one after them does not."""
+    where = from_arrays(
+        "d",
+        [[2], [2], [2]],
+        [[1], [1], [1]],
+        [("a",), ("b",)],
+        step_limit=1,
+        start={0: 0.9, 1: 0.1},
+    )
+    where = replace(where, arrays=where.arrays._replace(start_label=np.array([1, 0], np.int32)))
+    product = jax_product(finite_domain(where), parse(HEAD + "otherwise error\nu -> u : b, z / z, 0\n"), TopK(1))
+    runs = DeepTraining(algorithm_of("ppo"), lambda _: (product, settings_of("ppo", SETTINGS["ppo"])), [1])
+    assert not np.asarray(runs.state.envs.begun).any()
+    with pytest.raises(UndefinedMove):
+        runs.advance(20)
+
+
+def test_a_move_that_is_missing_in_a_test_is_an_error():
+    runs = training("otherwise error\nu -> u : a, z / z, 0\n")
+    with pytest.raises(UndefinedMove, match="otherwise error"):
+        runs.test(1)

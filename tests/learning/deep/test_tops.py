@@ -1,0 +1,109 @@
+"""Imagined stacks: their kept tops give the experience that the whole stacks would have given, or a shorter right one."""
+
+from itertools import product as every
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pdrm.domains import domain, from_arrays
+from pdrm.learning.deep import counterfactual as cf
+from pdrm.learning.deep import sac
+from pdrm.learning.deep.algorithm import algorithm_of, settings_of
+from pdrm.learning.deep.counterfactual import Experience, experience, tops_of
+from pdrm.learning.deep.replay import Row
+from pdrm.learning.deep.settings import DQN
+from pdrm.learning.deep.training import DeepTraining
+from pdrm.machines.catalogue import catalogue
+from pdrm.machines.text.files import parse
+from pdrm.product.jax_env.domain import finite_domain
+from pdrm.product.jax_env.product import jax_product
+from pdrm.product.view import FullStack, TopK
+
+PAINT = domain("paint")
+POPPING = parse(
+    "events a b\nexclusive a b\nstack # A B\nstart u\nfinal done\notherwise stay -1\n"
+    "u -> u : a, A / eps, 1\nu -> u : b, B / eps, 2\nu -> done : a, # / #, 5\n"
+)
+
+
+def window(labels):
+    """Rows of these labels in a world of two numbers."""
+    count = len(labels)
+    none, zeros = jnp.zeros(count, jnp.bool_), jnp.zeros(count)
+    seen = jnp.zeros((count, 2))
+    return Row(seen, jnp.zeros(count, jnp.int32), seen, jnp.array(labels, jnp.int32), zeros, none, none, ())
+
+
+def same(one, other):
+    return all(np.allclose(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
+    """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
+    product, settings = jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)), DQN(counterfactuals=1)
+    tops, machine, ends = tops_of(product, settings), catalogue("paint"), set()
+    step = jax.jit(lambda row, at, least: experience(product, settings, row, at, least))
+    ask = machine.states.index("ask")
+    for stains, (label, events) in every(range(1, 8), enumerate(PAINT.labels)):
+        if not any(event.startswith("soap") for event in events):
+            continue
+        real = product.machine.packed(ask, (2,) * stains + (1,))
+        kept = tops.packed(jnp.int32(ask), tops.number(real))
+        least = jnp.where(tops.whole(kept), 0, tops.needed)
+        row = window([label])._replace(before=jnp.zeros((1, PAINT.states)), after=jnp.zeros((1, PAINT.states)))
+        right = step(row, real, 0)
+        assert same(step(row, kept, least), right)
+        ends.add(bool(right.terminated))
+    assert ends == {False, True}
+
+
+@pytest.mark.parametrize("most", [10_000, 1])
+def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
+    monkeypatch.setattr(cf, "MANY_TOPS", most)
+    where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9))
+    product = jax_product(where, POPPING, TopK(1))
+    settings = {steps: DQN(n_steps=steps, gamma=0.5, counterfactuals=1) for steps in (1, 2, 3)}
+    tops, lengths = tops_of(product, settings[3]), set()
+    assert tops.symbols == (4 if most > 1 else 2)
+    step = {
+        steps: jax.jit(lambda row, at, least, chosen=chosen: experience(product, chosen, row, at, least))
+        for steps, chosen in settings.items()
+    }
+    for symbols, labels in every(every((2, 3), repeat=4), every((0, 1), repeat=3)):
+        real = product.machine.packed(0, (*symbols, 1))
+        kept = tops.packed(jnp.int32(0), tops.number(real))
+        found = step[3](window(labels), kept, jnp.where(tops.whole(kept), 0, tops.needed))
+        length = round(float(-jnp.log2(found.discount)))
+        assert same(found, step[length](window(labels[:length]), real, 0))
+        lengths.add(length)
+    assert lengths == ({3} if most > 1 else {1, 2, 3})
+
+
+def test_a_push_onto_a_full_stack_teaches_nothing():
+    machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
+    where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
+    product, settings = jax_product(where, machine, FullStack(), depth=3), DQN(counterfactuals=1)
+    weights = [
+        float(experience(product, settings, window([0]), product.machine.packed(0, (2,) * pushed + (1,))).weight)
+        for pushed in (0, 1, 2)
+    ]
+    assert weights == [1, 1, 0]
+
+
+def test_a_batch_that_teaches_nothing_leaves_numbers():
+    """Every step overflows: the loss is 0 and the network stays as it is."""
+    machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
+    where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
+    product = jax_product(where, machine, TopK(1), depth=1)
+    settings = settings_of("dqn", {"n_envs": 2, "net_arch": (4,), "learning_starts": 1, "buffer_size": 64})
+    runs = DeepTraining(algorithm_of("dqn"), lambda _: (product, settings), [0])
+    before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
+    assert float(runs.advance(3).loss.sum()) == 0
+    assert runs.cut_off == runs.ended > 0
+    for old, new in zip(before, jax.tree.leaves(runs.state.network), strict=True):
+        assert np.array_equal(old, np.asarray(new))
+    empty = Experience(*[jnp.zeros(2)] * 6, jnp.zeros(2))
+    assert float(sac._mean(jnp.ones(2), empty)) == 0
