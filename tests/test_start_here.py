@@ -34,7 +34,7 @@ def test_it_says_what_a_new_user_should_see(trial):
     _, said = trial
     assert "core: ok" in said
     assert "retrace: ok" in said
-    assert "accepted; ends in home, #; reward 14" in said
+    assert "ended in home, # (final); reward 14" in said
     assert re.search(r"100 episodes of garden: .*\n  ended in home: \d+", said)
     assert re.search(r"its top, counterfactual\s+.*success 100% of 3 seeds", said)
     assert "100 episodes of van: mean return 9" in said

@@ -67,7 +67,7 @@ def test_more_labels_than_can_be_listed_are_refused():
 
 @pytest.mark.parametrize("settings", [{"steps": -1}, {"ks": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
-    with pytest.raises(BadSetting, match="whole numbers from 0 on"):
+    with pytest.raises(BadSetting, match="whole numbers from 0 to"):
         sizes_record(domain("letter"), catalogue("letter"), **settings)
 
 

@@ -72,7 +72,11 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("paint", "--discount", 1), "the discount is 1"),
         (("paint", "--from", "here"), "--from here"),
         (("paint", "--rule", "fail"), "needs a bound"),
-        (("paint", "--memory", -1), "above 0"),
+        (("paint", "--memory", -1), "fix: --memory 4"),
+        (("paint", "--most", 0), "fix: --most 1000000"),
+        (("paint", "--k", "0..99999999999"), "from 0 to 1000"),
+        (("paint", "--k", "9" * 5000), "from 0 to 1000"),
+        (("letter", "--height", 0, "--rule", "block"), "--height 1 or more"),
         (("maze-10x10", "--depth", 60), "would not fit"),
         (("paint", "--k", "5", "--draw", "w.png"), "no witness to draw"),
         (("deliver-8", "--k", "0", "--draw", "w.gif"), "no format to plot in"),
@@ -114,3 +118,49 @@ def test_the_next_command_keeps_machine_and_discount(pdrm, tmp_path):
     said = pdrm("check-k", "letter", "--machine", machine, "--discount", 0.5, "--depth", 3, "--k", 0).err
     assert f"--machine {machine}" in said
     assert "--discount 0.5" in said
+
+
+def test_undecided_is_not_called_no(pdrm):
+    """With few states to look at, the maze's upper bounds stay open."""
+    outcome = pdrm("check-k", "multi-10x10", "--k", "0..1", "--depth", 2, "--most", 100)
+    assert "undecided" in outcome.out.split("same values: ")[0]
+    assert "same values: undecided for k = 0, 1; raise --most or --depth" in outcome.out
+    assert "no k tried is enough" not in outcome.out
+
+
+def test_what_may_help_to_a_certificate(pdrm, tmp_path):
+    few = pdrm("check-k", "letter", "--k", "0", "--depth", 5, "--most", 20, "--certificate", tmp_path / "p.json")
+    assert "there is no yes to certify\n  fix: raise --most (some k are undecided), or try a larger --k" in few.err
+    none = pdrm("check-k", "paint", "--k", "0", "--certificate", tmp_path / "p.json")
+    assert "there is no yes to certify\n  fix: try a larger --k" in none.err
+
+
+def test_a_k_that_learns_is_next(pdrm):
+    """k = 0 is enough to act from the start in the maze, not to learn it."""
+    assert "next: pdrm train maze-5x5 --k 1" in pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0").err
+    assert "next: pdrm train letter --k 1" in pdrm("check-k", "letter", "--k", "0", "--depth", 3).err
+    assert "next: pdrm train paint --k 5" in pdrm("check-k", "paint", "--k", "5").err
+
+
+def test_a_discount_of_0_needs_no_look_ahead(pdrm, tmp_path):
+    proof = tmp_path / "proof.json"
+    record = json.loads(pdrm("check-k", "letter", "--discount", 0, "--k", 0, "--certificate", proof, "--json").out)
+    assert record["k"]["0"] == {"same_values": "no", "everywhere": "yes", "start": "yes"}
+    assert record["states_looked_at"] <= record["states_asked"]
+    assert pdrm("verify", proof).code == 0
+    maze = pdrm("check-k", "maze-5x5", "--discount", 0, "--k", 0, "--depth", 3, "--certificate", proof)
+    assert "same values: k = 0 is enough, as far as 3 steps" in maze.out
+    assert pdrm("verify", proof).code == 0
+
+
+def test_the_picture_is_announced_and_its_ending_is_seen_first(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = pdrm("check-k", "paint", "--k", "4", "--draw", "w.svg")
+    assert "wrote w.svg" in outcome.out
+    assert "wrote" not in pdrm("check-k", "paint", "--k", "4", "--draw", "w.svg", "--json").out
+    late = pdrm("check-k", "paint", "--k", "4", "--draw", "w.gif")
+    assert (late.code, late.out) == (2, "")
+
+
+def test_ways_are_told_by_labels_and_by_actions(pdrm):
+    assert "after `a now` (actions say_a say_a)" in pdrm("check-k", "echo", "--k", "0", "--depth", 3).out

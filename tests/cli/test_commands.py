@@ -52,14 +52,22 @@ def test_step_shows_the_stack(pdrm):
     outcome = pdrm("step", "treasure-maze", "d d+t u u+x")
     assert outcome.code == 0
     assert "d d #" in outcome.out
-    assert "accepted; ends in home, #" in outcome.out
+    assert "ended in home, # (final); reward" in outcome.out
 
 
 def test_step_of_the_other_kinds(pdrm):
     counted = json.loads(pdrm("step", "letter-counting", "A B C", "--json").out)
     assert [step["counters"] for step in counted["steps"]] == [[1], [1], [0]]
     assert counted["accepted"]
-    assert "accepted" in pdrm("step", "letter-counting", "A B C").out
+    assert "ended in" in pdrm("step", "letter-counting", "A B C").out
+
+
+def test_step_says_that_a_run_ended_not_that_it_went_well(pdrm):
+    lost = pdrm("step", "water-strict", "even odd A_F ball_0").out
+    assert "ended in lost" in lost
+    assert "accepted" not in lost
+    assert "ended in u2, # (final), 1 label left unread; reward" in pdrm("step", "letter", "B C A").out
+    assert "not ended: in u1, #; reward" in pdrm("step", "letter", "B").out
 
 
 def test_an_undefined_case_under_otherwise_error(pdrm, tmp_path):
@@ -115,6 +123,42 @@ def test_convert_between_formats_and_kinds(pdrm, tmp_path):
     assert load(tmp_path / "stack.pdrm").stack == ("#", "□")
     pdrm("convert", "anbn", "-o", tmp_path / "counters.pdrm", "--to", "counting")
     assert load(tmp_path / "counters.pdrm").counters == 2
+
+
+def test_convert_does_not_write_over_what_it_reads(pdrm, tmp_path):
+    file, link = tmp_path / "task.pdrm", tmp_path / "link.pdrm"
+    file.write_text(text_of("letter"))
+    link.symlink_to(file)
+    for output in (file, link):
+        outcome = pdrm("convert", file, "-o", output)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0502]")
+        assert file.read_text() == text_of("letter")
+
+
+def test_a_name_that_is_neither_a_machine_nor_a_file(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no machine `nothere`, and there is no such file" in pdrm("convert", "nothere", "-o", "m.json").err
+
+
+def test_the_catalogue_is_listed_in_whole_sentences(pdrm):
+    listed = pdrm("catalogue").out.splitlines()
+    assert len(listed) == len(names())
+    assert all(line.endswith((".", ".)")) for line in listed)
+    assert listed[names().index("echo")].endswith("the last one first.")
+    assert listed[names().index("multiple-treasure-maze")].endswith("the way to the start x.")
+
+
+def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
+    study, rules = tmp_path / "study.toml", tmp_path / "office.txt"
+    study.write_text('name = "garden"\n\n[[panels]]\nname = "garden"\n')
+    said = pdrm("check", study).err
+    assert said.count("error[") == 1
+    assert "study.toml:3:1" in said
+    assert f"pdrm run {study}" in said
+    rules.write_text("0 # initial state\n(0,1,'a&!b',ConstantRewardFunction(1))\n(1,0,'b',ConstantRewardFunction(0))\n")
+    said = pdrm("check", rules).err
+    assert said.count("error[") == 1
+    assert "the second line must list the final states" in said
 
 
 def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):

@@ -170,3 +170,12 @@ def test_more_counters_than_one(pdrm, tmp_path):
     outcome = pdrm("sizes", file)
     assert outcome.code == 2
     assert "2 counters" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--k", "0,99999999"), ("--k", "9" * 5000), ("--steps", 99999999999999999999999), ("--steps", -1)]
+)
+def test_sizes_beyond_counting_are_refused(pdrm, arguments):
+    outcome = pdrm("sizes", "letter", *arguments)
+    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+    assert "from 0" in outcome.err

@@ -48,6 +48,17 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--epsilon", "nan"), "E0801"),
         (("train", "letter", "--epsilon", "0.1", "--epsilon-least", "0.9"), "E0801"),
         (("train", "letter", "--seeds", "0"), "E0801"),
+        (("train", "letter", "--seeds", "1000000000000"), "E0801"),
+        (("train", "letter", "--workers", "1000000000000"), "E0801"),
+        (("train", "letter", "--step-limit", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--episodes", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--test-every", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--test-episodes", "1000000000000"), "E0801"),
+        (("train", "letter", "--updates-per-episode", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--agent", "cprm", "--updates-per-step", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--agent", "cra-q", "--operations-per-episode", "99999999999999999999"), "E0801"),
+        (("train", "letter", "--k", "99999999999"), "E0801"),
+        (("train", "letter", "--k", "9" * 5000), "E0801"),
         (("train", "letter", "--seconds-per-episode", "0"), "E0801"),
         (("train", "nowhere.txt", "--machine", "letter"), "E0501"),
         (("train", str(MAPS / "no-machine.txt")), "E0801"),
@@ -219,3 +230,62 @@ def test_an_unfinished_run_says_so(pdrm, tmp_path):
     assert "not finished" not in pdrm("evaluate", folder, "--episodes", 2).err
     (folder / "checkpoint.npz").write_bytes(b"")
     assert "not finished" in pdrm("evaluate", folder, "--episodes", 2).err
+
+
+def test_a_fault_of_the_machine_names_its_file(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("typo.pdrm").write_text(TASK.replace("v : door", "v : dor"))
+    outcome = pdrm("train", "letter", "--machine", "typo.pdrm")
+    assert outcome.code == 2
+    assert "  --> typo.pdrm:7:10\n" in outcome.err
+
+
+def test_events_that_are_never_emitted_are_warned_of(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rooms.txt").write_text(ROOMS)
+    Path("task.pdrm").write_text(
+        f"name task\n{TASK.replace('key door', 'key door exit coin')}u -> v : {{exit}}, K / eps, 1\n"
+    )
+    outcome = pdrm("train", "rooms.txt", "--machine", "task.pdrm", "--episodes", 5)
+    assert outcome.code == 0
+    assert "warning: machine `task` reads event `exit`, which `rooms/2` never emits\n" in outcome.err
+    assert "`coin`" not in outcome.err
+    assert "warning" not in pdrm("train", "maze-5x5", "--episodes", 5).err
+
+
+@pytest.mark.parametrize(
+    ("agent", "option"),
+    [
+        ("q", "--updates-per-step"),
+        ("cra-q", "--updates-per-step"),
+        ("q", "--operations-per-episode"),
+        ("cprm", "--operations-per-episode"),
+    ],
+)
+def test_settings_that_say_nothing_to_an_agent_are_refused(agent, option, pdrm, tmp_path):
+    outcome = pdrm("train", "letter", "--agent", agent, option, 5, "-o", tmp_path)
+    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+    assert f"says nothing to agent `{agent}`" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (("evaluate", "nothing", "--seed", "-2"), "--seed 0"),
+        (("evaluate", "nothing", "--episodes", "0"), "--episodes 100"),
+        (("evaluate", "nothing", "--episodes", "1000000000000"), "--episodes 100"),
+        (("train", "letter", "--workers", "0"), "--workers 2"),
+        (("train", "letter", "--learning-rate", "7"), "set learning_rate=0.5 (--learning-rate 0.5)"),
+        (("train", "letter", "--agent", "cra-q", "--k", "1"), "use FullStack() (--k full)"),
+    ],
+)
+def test_the_fix_is_of_the_fault(arguments, fix, pdrm):
+    outcome = pdrm(*arguments)
+    assert outcome.code == 2
+    assert f"  fix: {fix}\n" in outcome.err
+
+
+def test_help_says_the_settings_of_ones_own_domain(pdrm):
+    said = " ".join(pdrm("train", "--help").out.split())
+    for setting in ("Training episodes. [the paper's, else 10,000]", "α [the paper's, else 0.5]", "else 0.99]"):
+        assert setting in said

@@ -62,8 +62,13 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
 def test_a_domain_of_ones_own_needs_only_the_runs_folder(pdrm, tmp_path):
     own, machine, runs = tmp_path / "room.txt", tmp_path / "key.pdrm", tmp_path / "runs"
     own.write_text(MAP)
-    machine.write_text(KEY)
-    assert pdrm("train", own, "--machine", machine, "--agent", "ppo", "--steps", 256, *SMALL, "-o", runs).code == 0
+    command = ("train", own, "--machine", machine, "--agent", "ppo", "--steps", 256, *SMALL, "-o", runs)
+    machine.write_text(KEY.replace(": key", ": kay"))
+    assert f"  --> {machine}:7:" in pdrm(*command).err
+    machine.write_text(KEY.replace("events key", "events key exit") + "u -> done : {exit}, # / #, 2\n")
+    outcome = pdrm(*command)
+    assert outcome.code == 0
+    assert "warning: machine `key` reads event `exit`, which `room` never emits\n" in outcome.err
     (folder,) = runs.iterdir()
     own.unlink()
     assert json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)[0]["episodes"] == 3
@@ -80,6 +85,7 @@ def test_water_is_filmed(pdrm, tmp_path):
     assert "neither a .gif nor a .png" in pdrm("film", folder, "-o", tmp_path / "water.mov").err
     assert "there is no folder" in pdrm("film", tmp_path / "nowhere").err
     assert "seed 7 was not trained" in pdrm("film", folder, "--policy", 7).err
+    assert "fix: --seed 0\n" in pdrm("film", folder, "--seed", -1).err
 
 
 @pytest.mark.parametrize(

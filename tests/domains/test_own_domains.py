@@ -147,6 +147,22 @@ def test_faulty_arrays(change, message):
         from_arrays("faulty", **(SOUND | change))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"step_limit": 2**31},
+        {"step_limit": 0},
+        {"step_limit": True},
+        {"lowest": 5, "highest": 1},
+        {"lowest": 1, "highest": 1},
+    ],
+    ids=str,
+)
+def test_words_out_of_range(wrong):
+    with pytest.raises(BadDomainSetting):
+        from_arrays("line", **{**SOUND, **wrong})
+
+
 def test_arrays_of_another_type_are_refused():
     letter = domain("letter")
     with pytest.raises(BadArrays, match="`next` is int64 with 3 axes"):
@@ -273,6 +289,9 @@ def test_environments_that_cannot_be_read():
         from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={4: 1.0})
     with pytest.raises(BadDomainSetting, match="a set of events"):
         from_gymnasium(Tabled(LEAVING), lambda *_: "goal", step_limit=9)
+    for labels in (lambda _s, _a, _t, _info: set(), "info"):
+        with pytest.raises(BadDomainSetting, match=r"labels\(state, action, next_state\)"):
+            from_gymnasium(Tabled(LEAVING), labels, step_limit=9)
     with pytest.raises(BadDomainSetting, match="start="):
         from_gymnasium(Tabled(LEAVING, starts=(0, 1)), entering({}), step_limit=9)
 

@@ -65,9 +65,18 @@ def test_what_was_never_met_is_worth_nothing(agent):
     policy = policy_of(trained(agent, episodes=5), {})
     state, memory = ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
     option = (0,) if agent == "hrm" else ()
-    for s in (0, 7, 10**6, -1):
+    for s in (0, 7, 10**6):
         if agent in ("cra-q", "cra-cql") or s not in range(8):
             assert not policy.values(s, state, memory, *option).any()
+
+
+@pytest.mark.parametrize("agent", ["q", "hrm"])
+def test_what_numbers_no_state_is_refused(agent):
+    policy = policy_of(trained(agent, episodes=5))
+    assert policy.act(np.int64(0), "search", ("#",)) == policy.act(0, "search", ("#",))
+    for s in (-1, 2.7, "0", None):
+        with pytest.raises(WrongPolicy, match="no state of an environment"):
+            policy.act(s, "search", ("#",))
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -135,7 +135,8 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "wrong",
     [{"learning_rate": 1.5}, {"learning_rate": float("nan")}, {"epsilon": -0.1}, {"discount": "much"}, {"episodes": 0},
-     {"test_every": True}, {"step_limit": 2.5}, {"counterfactuals": "some"}, {"updates_per_step": -1}],
+     {"test_every": True}, {"step_limit": 2.5}, {"counterfactuals": "some"}, {"updates_per_step": -1},
+     {"episodes": 2**31}, {"step_limit": 2**31}, {"updates_per_step": 2**31}, {"test_episodes": 1_000_001}],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(BadSetting):

@@ -167,3 +167,14 @@ def test_what_is_no_environment():
 def test_what_is_no_mode(given):
     with pytest.raises(BadSetting, match="use"):
         pdrm.wrap_vector([corridor], COINS, shopping, **given)
+
+
+def test_functions_that_take_something_else_are_refused():
+    with pytest.raises(BadSetting, match=r"labels\(observation, action, next_observation, info\)"):
+        pdrm.wrap(corridor(), COINS, lambda _s, _a, _t: set())
+    with pytest.raises(BadSetting, match=r"labels_at_reset\(observation, info\)"):
+        pdrm.wrap(corridor(), COINS, shopping, labels_at_reset=lambda _observation: None)
+
+
+def test_a_text_is_a_machine():
+    assert pdrm.wrap(corridor(), pdrm.to_text(COINS), shopping).machine == COINS

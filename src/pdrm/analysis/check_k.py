@@ -9,15 +9,17 @@ from typing import Any
 
 from pdrm.analysis.certificate import Certificate, certificate
 from pdrm.analysis.k_gap import Gap, k_gap
+from pdrm.analysis.k_text import lines
 from pdrm.analysis.optimal import Optimal, Watch, optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, YES, Answer, answers
 from pdrm.analysis.value_iteration import check_discount
+from pdrm.analysis.views import check_ks
 from pdrm.analysis.witness import Situation, situation
 from pdrm.domains.files import find_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadSetting
 from pdrm.product.any_machine import MachineLike, pushdown_machine
-from pdrm.product.finite.arrays import Bound
+from pdrm.product.finite.arrays import END, Bound
 from pdrm.product.finite.product import MEMORY, FiniteProduct
 
 CLOSED = 200_000
@@ -28,13 +30,20 @@ LOOKED = 1_000_000
 """States that are looked at for their sake, at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KReport:
-    """The answers for each k, and the product they were found on."""
+    """The answers for each k, and the product they were found on. Printed, it is the table that `pdrm check-k` shows."""
 
     optimal: Optimal
     answers: dict[int, dict[str, Answer]]
     gaps: dict[int, Gap]
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+    def __repr__(self) -> str:
+        product, smallest = self.optimal.product, {question: self.smallest(question) for question in QUESTIONS}
+        return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
 
     def smallest(self, question: str) -> int | None:
         """The smallest k whose answer is yes."""
@@ -117,8 +126,10 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     check_discount(discount)
     if depth is not None and depth < 0:
         raise BadSetting(f"the depth is {depth}", fix="a whole number from 0 on")
+    wanted = check_ks(ks)
     where, task = _domain(domain), pushdown_machine(machine)
     product = FiniteProduct(where, task, bound, memory)
+    _check_start(product)
     if depth is None:
         product.explore(most=min(CLOSED, product.most_states))
         if product.lookable(product.open).size:
@@ -126,8 +137,16 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
             product.explore(most=ASKED)
             depth = len(product.layers) - 1
     found = optimal(product, discount, depth, most, watch=watch)
-    asked = {k: answers(found, k) for k in sorted(set(ks))}
+    asked = {k: answers(found, k) for k in wanted}
     return KReport(found, asked, {k: k_gap(found, k, given["start"].choice) for k, given in asked.items()})
+
+
+def _check_start(product: FiniteProduct) -> None:
+    """Refuse a bound that the stack exceeds before the first step."""
+    height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
+    if product.bound.height is not None and height > product.bound.height:
+        fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
+        raise BadSetting(fault, fix=f"allow it: --height {height} or more")
 
 
 def _domain(given: object) -> FiniteDomain:

@@ -142,7 +142,16 @@ def _hopeful_open(product: FiniteProduct, found: Values, begin: Numbers) -> Numb
     looked = product.states.looked[: len(product)]
     upper = _worth(product, found, found.upper)
     hopeful = upper >= upper.max(axis=1, keepdims=True) - 2 * found.slack
-    return product.lookable(np.flatnonzero(reached(product.next, hopeful, looked, begin) & ~looked))
+    return product.lookable(np.flatnonzero(_led_to(product, found, hopeful, begin) & ~looked))
+
+
+def _led_to(product: FiniteProduct, found: Values, possible: Flags, begin: Numbers) -> Flags:
+    """[x]: whether some states' worth depends on it: with a discount of 0, only on themselves."""
+    if found.discount:
+        return reached(product.next, possible, product.states.looked[: len(product)], begin)
+    alone = np.zeros(len(product), np.bool_)
+    alone[begin] = True
+    return alone
 
 
 def possible_actions(product: FiniteProduct, found: Values) -> Flags:
@@ -162,12 +171,14 @@ def _worth(product: FiniteProduct, found: Values, value: npt.NDArray[np.float64]
 def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:
     looked = product.states.looked[: len(product)]
     possible = possible_actions(product, found)
-    region = reached(product.next, possible, looked, asked)
+    region = _led_to(product, found, possible, asked)
     bits = 1 << np.arange(possible.shape[1], dtype=np.int64)
     possibly = (possible * bits).sum(axis=1)
     surely = np.where(looked & (possible.sum(axis=1) == 1), possibly, 0)
-    sure = np.flatnonzero(region & ~unsure(product.next, possible, looked, region))
-    exact = exact_values(product, found.discount, sure, possible) if len(sure) <= MOST_EXACT else None
+    ahead = found.discount > 0
+    sure = np.flatnonzero(region & ~unsure(product.next, possible, looked, region) if ahead else region & looked)
+    few = len(sure) <= MOST_EXACT or not ahead
+    exact = exact_values(product, found.discount, sure, possible) if few else None
     value = {} if exact is None else exact.value
     block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)
     if np.count_nonzero(region) <= MOST_TIED:

@@ -14,6 +14,7 @@ from pdrm.analysis.policy_size import digits, stack_strings, theorem_1, theorem_
 from pdrm.analysis.reach.stacks import MOST_ROWS, Reached, reached
 from pdrm.analysis.reach.views import Numbers, reachable_views
 from pdrm.analysis.stack_growth import StackGrowth, stack_growth
+from pdrm.analysis.views import check_ks
 from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -22,6 +23,9 @@ from pdrm.machines.translation import counting_to_pushdown
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
+
+MOST_STEPS = 1_000_000
+"""Steps of an episode: the bounds have about as many digits."""
 
 Record = dict[str, Any]
 Seen = Mapping[str, Any]
@@ -49,9 +53,8 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     >>> record["holds"]
     True
     """
-    limit = domain.step_limit if steps is None else steps
-    if limit < 0 or any(k < 0 for k in ks):
-        raise BadSetting("steps and k are whole numbers from 0 on", fix="--steps 20 --k 0,1,2")
+    limit = _limit(domain.step_limit if steps is None else steps)
+    check_ks(ks)
     growth, walk, views = stack_growth(machine), reached(domain, machine, limit, most), reachable_views(domain, machine)
     fewest = {k: views.steps(k) for k in dict.fromkeys(ks)}
     factor, scale = domain.states * len(machine.states), _Scale(growth, limit, _first_label(domain))
@@ -78,6 +81,13 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         "growth": _growth(scale, walk, fewest, factor),
         "holds": all(size["holds"] for size in sizes),
     }
+
+
+def _limit(steps: int) -> int:
+    """The steps of an episode, refused where their bounds could not be computed."""
+    if not 0 <= steps <= MOST_STEPS:
+        raise BadSetting(f"episodes of {steps:,} steps", fix=f"whole numbers from 0 to {MOST_STEPS}: --steps 20")
+    return steps
 
 
 def _counting_walk(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:

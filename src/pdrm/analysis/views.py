@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.errors import BadSetting
 from pdrm.product.finite.product import FiniteProduct
 
 Numbers = npt.NDArray[np.int64]
+MOST_K = 1_000
+"""The largest k that is asked about."""
+
+
+def check_ks(ks: Iterable[int]) -> list[int]:
+    """Some k in order, each once; refused where one is no number of symbols, or far too many.
+
+    >>> check_ks([2, 0, 2])
+    [0, 2]
+    """
+    found = set()
+    for k in ks:
+        if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
+            raise BadSetting(f"k is {k}", fix=f"whole numbers from 0 to {MOST_K}")
+        found.add(int(k))
+    return sorted(found)
 
 
 def classes(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from pdrm.domains.labelled_mdp import FiniteDomain
     from pdrm.machines.pushdown import PushdownRewardMachine
 
-NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 GIB = 2**30
+LONGEST = 20
+"""Digits of a k that are read: more are too many in any case."""
+FURTHER = "raise --most or --depth"
 
 
 def check_k(
@@ -53,15 +55,13 @@ def check_k(
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
     from pdrm.analysis.check_k import check_k as checked
+    from pdrm.analysis.sufficient_k import QUESTIONS
     from pdrm.domains.catalogue import names
     from pdrm.product.finite.arrays import Bound
 
-    if only not in (None, "start"):
-        raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
-    if not memory > 0 or most < 1:
-        raise BadSetting("--memory and --most must be above 0", fix="--memory 4")
+    _check(only, memory, most, draw)
     where, task, gamma = _task(domain, domain_file, machine, discount)
-    ks, questions = _ks(k), ["start"] if only else list(NAMES)
+    ks, questions = _ks(k), ["start"] if only else list(QUESTIONS)
 
     def answered(far: int | None, watch: Watch | None) -> KReport:
         bound, room = Bound(height, rule), int(memory * GIB)
@@ -83,11 +83,25 @@ def check_k(
                 f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
             )
     if draw is not None:
-        _draw(report, draw, questions)
+        _draw(report, draw, questions, quiet=as_json)
     if not as_json:
         again = f"{quote(domain or str(domain_file))}{_with(machine)}"
         given = "" if discount is None else f" --discount {discount:g}"
         _next(report, again, given, questions, drawn=draw is not None)
+
+
+def _check(only: str | None, memory: float, most: int, draw: Path | None) -> None:
+    """Refuse options that cannot be, before all the work."""
+    if only not in (None, "start"):
+        raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
+    if not memory > 0:
+        raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
+    if most < 1:
+        raise BadSetting(f"--most {most} is not above 0", fix="--most 1000000")
+    if draw is not None:
+        from pdrm.drawing.plot_file import check_plot_format
+
+        check_plot_format(draw)
 
 
 def _limited(answer: Answer) -> bool:
@@ -130,32 +144,25 @@ def _task(
 
 def _ks(text: str) -> list[int]:
     """0..4, or 0,1,5, or 3."""
+    from pdrm.analysis.views import MOST_K
+
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} names no whole numbers", fix="--k 0..4, or --k 0,1,5")
-    found = [int(part) for part in parts]
+    found = [int(part.strip()[:LONGEST]) for part in parts]
+    if max(found) > MOST_K:
+        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"whole numbers from 0 to {MOST_K}: --k 0..4")
     if dots and found[0] > found[1]:
         raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
     return list(range(found[0], found[1] + 1)) if dots else found
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    found, product = report.optimal, report.optimal.product
-    low, high = found.values.at_start(product)
-    count = f"{len(found.asked):,} states"
-    far = f"all {count}" if found.depth is None else f"{count} within {found.depth} steps"
-    typer.echo(
-        f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, no step limit{_rule(report)}"
-    )
-    typer.echo(f"{far}, {len(product):,} looked at; the optimal value from the start is {_value(low, high)}\n")
-    typer.echo("k    " + "".join(f"{NAMES[q]:<18}" for q in questions) + "loss of the best k-policy found")
-    for k, answers in report.answers.items():
-        cells = [_cell(answers[q].verdict, answers[q].depth) for q in questions]
-        typer.echo(f"{k:<5}" + "".join(cells) + _loss(*report.gaps[k].gap, scale=max(abs(low), abs(high), 1e-9)))
-    typer.echo()
-    for question in questions:
-        typer.echo(f"{NAMES[question]}: {_summary(report, question)}")
+    from pdrm.analysis.k_text import NAMES, lines
+
+    for line in lines(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
+        typer.echo(line)
     shown = _chosen(report, questions)
     if shown is not None:
         k, question = shown
@@ -171,40 +178,11 @@ def _print(report: KReport, questions: list[str]) -> None:
             typer.echo(f"  {_words(one)}")
 
 
-def _summary(report: KReport, question: str) -> str:
-    smallest = report.smallest(question)
-    if smallest is None:
-        return "no k tried is enough"
-    depth = report.answers[smallest][question].depth
-    return f"k = {smallest} is enough" + ("" if depth is None else f", as far as {depth} steps from the start")
-
-
-def _rule(report: KReport) -> str:
-    bound = report.optimal.product.bound
-    return "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
-
-
-def _cell(verdict: str, depth: int | None) -> str:
-    text = verdict + (f" (depth {depth})" if verdict == "yes" and depth is not None else "")
-    return coloured(f"{text:<18}", fg=COLOURS[verdict])
-
-
-def _value(low: float, high: float) -> str:
-    middle = f"{(low + high) / 2:.6g}"
-    wide = high - low > 1e-6 * max(1.0, abs(high))
-    return f"between {low:.6g} and {high:.6g}" if wide else middle
-
-
-def _loss(low: float, high: float, scale: float) -> str:
-    if high <= 1e-9 * scale:
-        return "0"
-    return f"{high:.6g}" if high - low <= 1e-6 * scale else f"between {low:.6g} and {high:.6g}"
-
-
 def _words(one: Situation) -> str:
     best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
     seen = " ".join(one.stack) or "(empty)"
-    return f"after `{one.word or '(nothing)'}`: {one.where}, {one.state}, stack {seen}; best: {best}"
+    did = f" (actions {' '.join(one.way)})" if one.way else ""
+    return f"after `{one.word or '(nothing)'}`{did}: {one.where}, {one.state}, stack {seen}; best: {best}"
 
 
 def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
@@ -216,7 +194,8 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
     return None
 
 
-def _draw(report: KReport, path: Path, questions: list[str]) -> None:
+def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
+    from pdrm.analysis.k_text import NAMES, value_text
     from pdrm.drawing.witness import Drawn, draw_witness
 
     chosen = _chosen(report, questions)
@@ -229,14 +208,16 @@ def _draw(report: KReport, path: Path, questions: list[str]) -> None:
             one.state,
             one.stack,
             len(one.seen),
-            " ".join(one.way) or one.word or "nothing",
+            f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
             " or ".join(one.actions),
-            _value(*one.value),
+            value_text(*one.value),
         )
         for one in report.witness(k, question)
     ]
     title = f"{report.optimal.product.domain.name}: the top {k} symbols are not enough ({NAMES[question]})"
     draw_witness(report.optimal.product.domain, drawn, title, path)
+    if not quiet:
+        typer.echo(f"wrote {path}")
 
 
 def _certify(report: KReport, path: Path, questions: list[str]) -> None:
@@ -245,7 +226,9 @@ def _certify(report: KReport, path: Path, questions: list[str]) -> None:
         if smallest is not None:
             report.certificate(smallest, question).save(path)
             return
-    raise BadSetting("there is no yes to certify", fix="try a larger --k")
+    unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
+    fix = "raise --most (some k are undecided), or try a larger --k" if unknown else "try a larger --k"
+    raise BadSetting("there is no yes to certify", fix=fix)
 
 
 def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
@@ -253,9 +236,17 @@ def _next(report: KReport, name: str, discount: str, questions: list[str], *, dr
         start = " --from start" if questions == ["start"] else ""
         next_command(f"pdrm check-k {name}{discount}{start} --draw witness.svg")
         return
-    smallest = report.smallest("start")
-    enough = smallest is not None and report.gaps[smallest].gap[0] <= 0
-    next_command(f"pdrm train {name} --k {smallest if enough else 'full'}{discount}")
+    next_command(f"pdrm train {name} --k {_to_learn(report, questions)}{discount}")
+
+
+def _to_learn(report: KReport, questions: list[str]) -> int | str:
+    """A k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn:
+    a 0-policy has one row for all stacks, and their values chase each other."""
+    everywhere, start = report.smallest("everywhere"), report.smallest("start")
+    if "everywhere" in questions and everywhere is not None:
+        return max(everywhere, 1) if _limited(report.answers[everywhere]["everywhere"]) else everywhere
+    enough = start is not None and report.gaps[start].gap[0] <= 0
+    return max(1, start) if start is not None and enough else "full"
 
 
 def _with(machine: str | None) -> str:

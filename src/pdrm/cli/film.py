@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from pdrm.cli.output import next_command
-from pdrm.cli.train_deep import prepare_jax
-from pdrm.domains.water import SIDES
+from pdrm.cli.train_deep import is_water, prepare_jax
 from pdrm.errors import BadSetting
 from pdrm.learning.run_folder import no_run
 
@@ -41,9 +40,10 @@ def film(
     if output.suffix not in KINDS:
         raise BadSetting(f"{output} is neither a .gif nor a .png", fix="-o water.gif")
     if every < 1 or seed < 0:
-        raise BadSetting("--every takes a whole number from 1 on, --seed from 0 on", fix="--every 10")
+        fix = "--every 10" if every < 1 else "--seed 0"
+        raise BadSetting("--every takes a whole number from 1 on, --seed from 0 on", fix=fix)
     spec = spec_of(run)
-    if spec.domain not in SIDES:
+    if not is_water(spec.domain):
         raise BadSetting(f"{run} is a run in {spec.domain}; films are of WaterWorld", fix=f"pdrm evaluate {run}")
     if policy not in spec.seeds:
         raise BadSetting(f"seed {policy} was not trained", fix=f"--policy {spec.seeds[0]}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
-from pdrm.errors import CannotTranslate, Finding, PdrmError
+from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownMachine, did_you_mean
 
 if TYPE_CHECKING:
     from pdrm.machines.text.build import AnyMachine
@@ -106,6 +106,7 @@ def convert(
     from pdrm.drawing import draw as draw_machine
     from pdrm.machines.text.files import save
 
+    _not_onto_itself(file, output)
     machine = _translated(_machine(file), to)
     if output.suffix.lower() in DRAWINGS:
         draw_machine(machine, output)
@@ -153,15 +154,23 @@ def catalogue(
 
     Example: pdrm catalogue letter
     """
-    from pdrm.machines.catalogue import names, text_of
+    from pdrm.machines.catalogue import about, names, text_of
 
     if name:
         typer.echo(text_of(name), nl=False)
         return
     for known in names():
-        comment = text_of(known).partition("\n")[0].removeprefix("//").strip()
-        typer.echo(f"{known:<24}{comment}")
+        typer.echo(f"{known:<24}{about(known)}")
     next_command("pdrm catalogue letter > task.pdrm")
+
+
+def _not_onto_itself(file: str, output: Path) -> None:
+    """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
+    from pdrm.machines.catalogue import names
+
+    if file != "-" and file not in names() and output.exists() and Path(file).exists() and output.samefile(file):
+        fault = f"{output} is the file that is read: its comments and loops would be lost"
+        raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)")
 
 
 def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
@@ -190,16 +199,33 @@ def machine_text(file: str) -> str:
 
     if file == "-":
         return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
-    if means_name(file, names()):
+    if file in names():
         return text_of(file)
+    if means_name(file, names()):
+        fault = f"the catalogue has no machine `{file}`, and there is no such file"
+        raise UnknownMachine(fault, fix=did_you_mean(file, names()))
     return decode(read_bytes(Path(file)), file)
+
+
+def checked_text(file: str) -> str:
+    """The text of a machine that has no fault; one that has is refused here, where the file's name is known."""
+    from pdrm.machines.text.files import parse
+
+    text = machine_text(file)
+    parse(text, _called(file))
+    return text
 
 
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input, or in the catalogue."""
     from pdrm.machines.text.files import parse
 
-    return parse(machine_text(file), "<stdin>" if file == "-" else file)
+    return parse(machine_text(file), _called(file))
+
+
+def _called(file: str) -> str:
+    """The name of a machine's file in messages."""
+    return "<stdin>" if file == "-" else file
 
 
 def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:

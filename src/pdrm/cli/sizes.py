@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.text.build import AnyMachine
 
+LONGEST = 20
+"""Digits of a k that are read: more are too many in any case."""
 MACHINE_FILES = (".pdrm", ".json")
 SHOWN = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Steps in the table of growth."""
@@ -77,7 +79,7 @@ def _ks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} is no list of whole numbers", fix="--k 0,1,2")
-    return list(map(int, parts))
+    return [int(part[:LONGEST]) for part in parts]
 
 
 def _task(name: str, machine: str | None) -> Task:

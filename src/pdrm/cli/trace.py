@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def print_run(run: Run[Any]) -> None:
-    """The run as a table, and its verdict."""
+    """The run as a table, and how it ended: a final state ends the episode, be it well or badly."""
     console = Console(highlight=False)
     table = Table("step", "label", "rule", "stack before", "stack after", "reward", box=None, header_style="bold")
     for row in trace_rows(run):
         table.add_row(row.step, row.label, row.rule, row.before, row.after, row.reward)
     console.print(table)
-    left = f", {run.unread} labels left unread" if run.unread else ""
-    verdict = "[green]accepted[/]" if run.accepted else f"not accepted{left}"
-    console.print(f"{verdict}; ends in {run.after}; reward {number_text(run.reward)}")
+    left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
+    ended = f"ended in {run.after} (final){left}" if run.accepted or run.unread else f"not ended: in {run.after}"
+    console.print(f"{ended}; reward {number_text(run.reward)}", markup=False)
 
 
 def run_record(run: Run[Any]) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import typer
 
 from pdrm.cli.machine_commands import checked_text
 from pdrm.cli.output import next_command, print_json
-from pdrm.cli.train_deep import DEEP_AGENTS, Asked, evaluate_deep, is_deep, train_deep
+from pdrm.cli.train_deep import DEEP_AGENTS, Asked, evaluate_deep, is_deep, is_water, train_deep
 from pdrm.cli.unheard_events import warn_of_unheard
-from pdrm.domains.water import SIDES
 from pdrm.errors import BadSetting
 from pdrm.learning.tabular.schedule import MOST, MOST_TEST_EPISODES, Schedule
 
@@ -66,7 +65,9 @@ def train(
     counterfactuals: Annotated[
         str | None, typer.Option(help="exhaustive, deduplicated or co-observed (for cprm).")
     ] = None,
-    updates_per_step: Annotated[int | None, typer.Option(help="Counterfactual updates a step at most.")] = None,
+    updates_per_step: Annotated[
+        int | None, typer.Option(help="Counterfactual updates a step at most (for cprm, cra-cql).")
+    ] = None,
     updates_per_episode: Annotated[int | None, typer.Option(help="Updates after which an episode is cut off.")] = None,
     operations_per_episode: Annotated[
         int | None, typer.Option(help="Counter operations after which an episode is cut off (for cra-q, cra-cql).")
@@ -116,7 +117,7 @@ def train(
     _whole("seeds", seeds, 1, MOST_SEEDS, 5)
     _whole("workers", workers, 1, MOST_WORKERS, 2)
     chosen = {name: value for name, value in given.items() if value is not None}
-    agent = agent or ("ppo" if domain in SIDES else "q")
+    agent = agent or ("ppo" if is_water(domain) else "q")
     if agent in DEEP_AGENTS:
         _none_of(agent, list(chosen))
         train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or [], log, depth), output, as_json=as_json)
@@ -181,7 +182,7 @@ def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str
     from pdrm.learning.tabular.agents import settings_for
     from pdrm.learning.tabular.run import RunSpec
 
-    if domain in SIDES:
+    if is_water(domain):
         raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
     where, listed = find_domain(domain), domain in names()
     if k != "full" and not (k.isdecimal() and len(k) < LONGEST_K):

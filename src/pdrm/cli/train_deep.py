@@ -18,7 +18,6 @@ import typer
 from pdrm.cli.machine_commands import checked_text
 from pdrm.cli.output import next_command, print_json
 from pdrm.cli.unheard_events import warn_of_unheard
-from pdrm.domains.water import SIDES
 from pdrm.errors import BadSetting, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,6 +41,13 @@ class Asked(NamedTuple):
     log: str | None = None
     depth: int | None = None
     """Symbols that a stack has room for; None: what the task can need."""
+
+
+def is_water(domain: str) -> bool:
+    """Whether a domain is one of WaterWorld's, which are continuous."""
+    from pdrm.domains.water import SIDES
+
+    return domain in SIDES
 
 
 def prepare_jax() -> None:
@@ -77,7 +83,7 @@ def train_deep(asked: Asked, output: Path, *, as_json: bool) -> None:
     typer.echo(f"{asked.seeds} run{'s' * (asked.seeds > 1)} {'(done before) ' if before else ''}-> {folder}")
     if cut:
         typer.echo(_cut_off(cut, spec), err=True)
-    next_command(f"pdrm film {folder}" if asked.domain in SIDES else f"pdrm evaluate {folder}")
+    next_command(f"pdrm film {folder}" if is_water(asked.domain) else f"pdrm evaluate {folder}")
 
 
 def _cut_off(share: float, spec: DeepSpec) -> str:
@@ -153,7 +159,7 @@ def _spec(asked: Asked) -> tuple[DeepSpec, int, str]:
     given = {**_ours(asked), **_given(asked.agent, asked.chosen)}
     given |= {} if asked.steps is None else {"total_timesteps": asked.steps}
     text = None if asked.machine is None else checked_text(asked.machine)
-    own = asked.domain not in names() and asked.domain not in SIDES
+    own = asked.domain not in names() and not is_water(asked.domain)
     spec = DeepSpec(
         domain=asked.domain,
         agent=asked.agent,
@@ -183,7 +189,7 @@ def _ours(asked: Asked) -> dict[str, Any]:
     """The settings that were tuned for WaterWorld; elsewhere Stable-Baselines3's."""
     from pdrm.experiments.paper import water
 
-    if asked.domain not in SIDES:
+    if not is_water(asked.domain):
         return {}
     programs = (*water.tuned((0,)), *water.off_policy((0,)))
     program = next(one for one in programs if one.agent == asked.agent)

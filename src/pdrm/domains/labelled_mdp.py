@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.picture import Picture
-from pdrm.domains.validation import check_arrays, check_shared, check_words
+from pdrm.domains.validation import check_arrays, check_range, check_shared, check_words
 from pdrm.errors import BadDomainSetting
 
 Label = frozenset[str]
@@ -81,6 +81,7 @@ class FiniteDomain:
 
     def __post_init__(self) -> None:
         check_words(self.name, self.labels, self.events, self.step_limit)
+        check_range(self.name, self.lowest, self.highest)
         check_arrays(self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names))
         for test in self.tests:
             self.check_shares(test)

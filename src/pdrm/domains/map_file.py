@@ -18,6 +18,7 @@ from pdrm.domains.grid_map import DIRECTIONS, START, parse_map
 from pdrm.domains.gridworld import grid_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.domains.picture import FLOOR, WALL
+from pdrm.domains.validation import MOST_STEPS, check_range
 from pdrm.errors import BadDomainSetting, PdrmError, Where, did_you_mean
 
 STEP_LIMIT = 300
@@ -78,6 +79,9 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
         letter, event = words if len(words) == 2 else ("", "")
         if len(letter) != 1 or letter in (WALL, FLOOR, START):
             raise BadDomainSetting("a place is one character and the event it emits", fix="place k key")
+        if letter in places:
+            fix = f"give `{letter}` one event, and draw the other place with another character"
+            raise BadDomainSetting(f"`{letter}` emits `{places[letter]}` already", fix=fix)
         places[letter] = event
         return
     if keyword not in SETTINGS:
@@ -86,6 +90,7 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
     if keyword in given:
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
     given[keyword] = SETTINGS[keyword](keyword, words)
+    check_range(given.get("name", "map"), given.get("lowest"), given.get("highest"))
 
 
 def _name(keyword: str, words: list[str]) -> str:
@@ -111,11 +116,12 @@ def _switch(keyword: str, words: list[str]) -> bool:
 
 
 def _steps(keyword: str, words: list[str]) -> int:
-    if len(words) != 1 or not words[0].isdecimal() or int(words[0]) < 1:
-        raise BadDomainSetting(
-            f"`{keyword}` is `{' '.join(words)}`, not a whole number from 1 on", fix=f"{keyword} 100"
-        )
-    return int(words[0])
+    said = " ".join(words)
+    digits = said.lstrip("0")  # counted first: Python does not read thousands of them
+    if not said.isdecimal() or not digits or len(digits) > 10 or not 1 <= int(digits) <= MOST_STEPS:
+        fault = f"`{keyword}` is `{said}`, not a whole number from 1 to {MOST_STEPS:,}"
+        raise BadDomainSetting(fault, fix=f"{keyword} 100")
+    return int(digits)
 
 
 def _number(keyword: str, words: list[str]) -> float:

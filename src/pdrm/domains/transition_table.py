@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+from pdrm.domains.arity import takes
 from pdrm.domains.labelled_mdp import FiniteDomain, Label
 from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
 from pdrm.errors import BadDomainSetting, NoTransitionTable
@@ -39,6 +40,9 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     >>> world.name, world.states, world.step_limit, int(world.arrays.terminal.sum())
     ('FrozenLake-v1', 16, 100, 5)
     """
+    if not callable(labels) or not takes(labels, 3):
+        fault = f"{labels!r} is called as labels(state, action, next_state), and does not take three arguments"
+        raise BadDomainSetting(fault, fix="lambda s, a, t: {'goal'} if t == 15 else set()")
     name = str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
     table = _table(env, name)
     limit = step_limit if step_limit is not None else _limit(env, name)

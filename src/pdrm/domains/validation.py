@@ -15,6 +15,9 @@ if TYPE_CHECKING:  # the arrays' own module checks itself with this one
 ROUNDING = 1e-9
 """How far a sum of probabilities may be from 1."""
 
+MOST_STEPS = 2**31 - 1
+"""The highest step limit."""
+
 KINDS = {
     "next": ("int32", 3),
     "probability": ("float64", 3),
@@ -42,8 +45,16 @@ def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str
                 f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
                 fix="declare the event",
             )
-    if not isinstance(step_limit, int) or step_limit < 1:
-        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit}", fix="allow at least one step")
+    if isinstance(step_limit, bool) or not isinstance(step_limit, int) or not 1 <= step_limit <= MOST_STEPS:
+        fix = f"a whole number from 1 to {MOST_STEPS:,}"
+        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit!r}", fix=fix)
+
+
+def check_range(name: str, lowest: float | None, highest: float | None) -> None:
+    """Returns are normalised by the two, so the lowest is below the highest."""
+    if lowest is not None and highest is not None and not lowest < highest:
+        fault = f"domain `{name}`: the lowest return is {lowest:g} and the highest {highest:g}"
+        raise BadDomainSetting(fault, fix="give a lowest below the highest, or neither")
 
 
 def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:

@@ -1,4 +1,4 @@
-"""Any machine as a pushdown reward machine: given as an object, a file or a name of the catalogue; RMs and CRAs translated."""
+"""Any machine as a pushdown reward machine: an object, a file, a name of the catalogue or a text; RMs and CRAs translated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.text.build import AnyMachine
-from pdrm.machines.text.files import load
+from pdrm.machines.text.files import load, parse
 from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 
 MachineLike = AnyMachine | str | os.PathLike[str]
-"""A machine, the path of its file, or its name in the catalogue (`./letter` where there is a file of the same name)."""
+"""A machine, the path of its file, its name in the catalogue (`./letter` where there is a file of the same name), or its text,
+which has more than one line or begins with a brace."""
 
 
 def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
@@ -39,5 +40,8 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
 
 
 def _loaded(name: str | os.PathLike[str]) -> AnyMachine:
-    """A name of the catalogue is the catalogue's machine; what else there is a file of, or has a folder or ending, a file."""
+    """A name of the catalogue is the catalogue's machine; what else there is a file of, or has a folder or ending, a file; what
+    has several lines, or begins with a brace, a text."""
+    if isinstance(name, str) and ("\n" in name or name.lstrip().startswith("{")):
+        return parse(name)
     return catalogue(str(name)) if means_name(name, names()) else load(name)

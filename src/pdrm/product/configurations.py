@@ -98,8 +98,10 @@ class Explored(NamedTuple):
         """Nothing met yet. `states` is how many environment states there are: keys must tell them all apart."""
         symbols = table.move.shape[2] - 1
         k = FULL_VIEW if isinstance(view, FullStack) else view.k
-        if k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY:
-            raise BadSetting(f"k = {k} is more than a table can be indexed by", fix="use a smaller k, or FullStack()")
+        powers = LARGEST_KEY.bit_length()  # of 2 already: a huge power is not worked out
+        if k > powers or (k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY):
+            fix = "use a smaller k, or FullStack() (--k full)"
+            raise BadSetting(f"k = {k} is more than a table can be indexed by", fix=fix)
         stacks = Stacks.empty(symbols, capacity)
         found = Configurations.room(table.move.shape[1], len(table.silent), capacity, capacity)
         return cls(table, stacks, found, k)

@@ -149,8 +149,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
 ) -> MachineEnv:
     """Put a machine on any Gymnasium environment.
 
-    machine: a machine, the path of its file, or its name in the catalogue; reward machines and counting automata with one
-    counter are translated. labels: `labels(observation, action, next_observation, info)` returns the set of events true
+    machine: a machine, the path of its file, its name in the catalogue, or its text; reward machines, and counting automata
+    with one counter, are translated. labels: `labels(observation, action, next_observation, info)` returns the set of events true
     after a step; "info" reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label read before
     the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
     view: what is seen of the stack; `FullStack()` needs a `depth`, and a higher stack is an error. The observation is a

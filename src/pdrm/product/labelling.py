@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
+from pdrm.domains.arity import takes
 from pdrm.errors import BadLabel, BadSetting
 from pdrm.machines.guard import Label
 
@@ -18,6 +19,8 @@ Labels = Callable[[Any, Any, Any, dict[str, Any]], Collection[str]] | Literal["i
 LabelsAtReset = Callable[[Any, dict[str, Any]], Collection[str] | None]
 """labels_at_reset(observation, info) -> the events true at the start, or None where nothing is to be read."""
 
+STEP_ARGUMENTS = ("observation", "action", "next_observation", "info")
+RESET_ARGUMENTS = ("observation", "info")
 RETURN_A_SET = 'return a set of event names, such as {"goal"} or set()'
 
 
@@ -76,10 +79,20 @@ class Labelling:
                 f"`labels_at_reset` is {at_reset!r}, but must be a function",
                 fix="labels_at_reset(observation, info) -> set of events, or None",
             )
+        _check_arity("labels", labels, STEP_ARGUMENTS)
+        _check_arity("labels_at_reset", at_reset, RESET_ARGUMENTS)
         self.step = labels_in_info if labels == "info" else labels
         self.reset = at_reset or (label_in_reset_info if labels == "info" else no_label)
         self.source = "info['label']" if labels == "info" else _named("labels", labels)
         self.source_at_reset = self.source if at_reset is None else _named("labels_at_reset", at_reset)
+
+
+def _check_arity(role: str, function: object, arguments: tuple[str, ...]) -> None:
+    """Raise if a function cannot take what it will be called with."""
+    if callable(function) and not takes(function, len(arguments)):
+        called = f"{role}({', '.join(arguments)})"
+        fault = f"{_named(role, function)} is called as {called}, and does not take {len(arguments)} arguments"
+        raise BadSetting(fault, fix=f"{called} -> set of events")
 
 
 def _named(role: str, function: object) -> str:

@@ -33,6 +33,8 @@ def exact_values(
 ) -> Exact | None:
     """Solve a region that its possible actions do not leave; None where too many states depend on each other.
 
+    With a discount of 0 any region will do: no state depends on another.
+
     >>> from pdrm.domains.catalogue import domain
     >>> from pdrm.machines.catalogue import catalogue
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
@@ -74,7 +76,7 @@ def _rows(
             if p:
                 paid += p * simplest(float(product.reward[x, action, outcome]), scale)
                 y = int(product.next[x, action, outcome])
-                if y != END:
+                if y != END and gamma:
                     leads[y] = leads.get(y, Fraction(0)) + gamma * p
         found[action] = (paid, leads)
     return found

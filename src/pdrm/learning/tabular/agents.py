@@ -71,6 +71,7 @@ def settings_for(domain: str, name: str, given: dict[str, Any]) -> AnySettings:
     for setting in given:
         if setting not in known:
             raise BadSetting(f"agent `{name}` has no setting `{setting}`", fix=did_you_mean(setting, known))
+    _check_used(name, agent, given)
     choice = given.get("counterfactuals", agent.counterfactuals)
     if (choice == "none") != (agent.counterfactuals == "none"):
         fault = f"agent `{name}` with counterfactuals `{choice}` would be another agent"
@@ -79,6 +80,18 @@ def settings_for(domain: str, name: str, given: dict[str, Any]) -> AnySettings:
     if agent.counts and domain not in COUNTED:
         own["operations_per_episode"] = OPERATIONS
     return kind(**{**own, **PAPER_SETTINGS.get(domain, {}), **given})
+
+
+def _check_used(name: str, agent: Agent, given: dict[str, Any]) -> None:
+    """Refuse settings that say nothing to an agent: it imagines nothing, or has no counters."""
+    others = {
+        "updates_per_step": "cprm or cra-cql" if agent.counterfactuals == "none" else "",
+        "operations_per_episode": "" if agent.counts else "cra-q or cra-cql",
+    }
+    for setting, meant in others.items():
+        if meant and given.get(setting) is not None:
+            fault = f"{setting} says nothing to agent `{name}`"
+            raise BadSetting(fault, fix=f"leave it out, or choose agent {meant}")
 
 
 def machine_for(domain: FiniteDomain, name: str, text: str | None) -> PushdownRewardMachine | CountingRewardAutomaton:

@@ -28,8 +28,7 @@ class Hierarchical(Schedule):
         r_plus = 1.0 if self.r_plus is None else self.r_plus
         for name, value in (("r_plus", r_plus), ("r_minus", self.r_minus)):
             if not (is_number(value) and isfinite(value)):
-                raise bad_setting(name, value, "a finite number", "1.0")
+                raise bad_setting(name, value, "a finite number", "1.0", option=False)
         if self.r_minus >= r_plus:
-            raise bad_setting(
-                "r_minus", self.r_minus, f"less than r_plus, which is {r_plus!r} or more", f"{r_plus - 1.0!r}"
-            )
+            wanted = f"less than r_plus, which is {r_plus!r} or more"
+            raise bad_setting("r_minus", self.r_minus, wanted, f"{r_plus - 1.0!r}", option=False)

@@ -7,6 +7,11 @@ from math import inf
 
 from pdrm.errors import BadSetting
 
+MOST = 2**31 - 1
+"""Of episodes, steps and updates."""
+MOST_TEST_EPISODES = 1_000_000
+"""What each of them paid is kept."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
@@ -47,18 +52,19 @@ class Schedule:
             raise bad_setting(
                 "epsilon_least", self.epsilon_least, f"at most epsilon, {self.epsilon!r}", f"{self.epsilon}"
             )
-        whole_from_one(self, "episodes", "step_limit", "test_every", "test_episodes")
+        whole_from_one(self, "episodes", "step_limit", "test_every")
+        whole_from_one(self, "test_episodes", most=MOST_TEST_EPISODES)
         seconds = self.seconds_per_episode
         if seconds is not None and not (is_number(seconds) and 0 < seconds < inf):
             raise bad_setting("seconds_per_episode", seconds, "a number above 0", "0.03")
 
 
-def whole_from_one(settings: Schedule, *names: str) -> None:
-    """Raise unless each of these settings is None or a whole number from 1 on."""
+def whole_from_one(settings: Schedule, *names: str, most: int = MOST) -> None:
+    """Raise unless each of these settings is None or a whole number from 1 to the most there may be."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise bad_setting(name, value, "a whole number from 1 on", "100")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most):
+            raise bad_setting(name, value, f"a whole number from 1 to {most:,}", "100")
 
 
 def is_number(value: object) -> bool:
@@ -66,6 +72,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def bad_setting(name: str, value: object, wanted: str, example: str) -> BadSetting:
-    """The error that a setting is out of its range."""
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example}")
+def bad_setting(name: str, value: object, wanted: str, example: str, *, option: bool = True) -> BadSetting:
+    """The error that a setting is out of its range. option: `pdrm train` has one of that name."""
+    said = f" (--{name.replace('_', '-')} {example})" if option else ""
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example}{said}")

@@ -56,6 +56,9 @@ class SeenTable:
         if machine_state not in self.states:
             fault = f"`{machine_state}` is no state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), self.states))
+        if not isinstance(environment_state, int | np.integer) or environment_state < 0:
+            fault = f"{environment_state!r} is no state of an environment"
+            raise WrongPolicy(fault, fix="give its number, a whole one from 0 on")
         seen: Any = self.view.of(tuple(memory)) if not isinstance(memory, str) else memory  # type: ignore[arg-type]
         node = self.memory.number(seen)
         known = node >= 0 and 0 <= environment_state < self._room

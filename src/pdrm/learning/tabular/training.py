@@ -11,6 +11,7 @@ import numpy as np
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadSetting
 from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.arguments import check_domain, check_episodes, check_machine, check_settings, check_view
 from pdrm.learning.tabular.episode_clock import EpisodeClock
 from pdrm.learning.tabular.observed_stacks import class_depth
 from pdrm.learning.tabular.progress import Progress, Rates
@@ -20,6 +21,7 @@ from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.tables import Observed, Values, compile_growth
 from pdrm.learning.tabular.until_done import until_done
 from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.table import Integers, Rewards, tabulate
 from pdrm.product.configurations import Explored
 from pdrm.product.counters import Counters
@@ -83,11 +85,15 @@ class Training:
     clock: EpisodeClock = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_domain(self.domain)
+        check_machine(self.machine, PushdownRewardMachine, CountingRewardAutomaton)
+        check_view(self.view)
+        check_settings(self.settings, QLearning)
         states = self.domain.states
         mode = LISTS[self.settings.counterfactuals]
         if isinstance(self.machine, CountingRewardAutomaton):
             if not isinstance(self.view, FullStack):
-                raise BadSetting("a policy over counters sees all of them", fix="use FullStack()")
+                raise BadSetting("a policy over counters sees all of them", fix="use FullStack() (--k full)")
             self.counters = Counters(self.machine, self.domain.labels, self.settings.operations_per_episode)
             self.explored = self.counters.explored()
         else:
@@ -106,6 +112,7 @@ class Training:
 
     def advance(self, until: int) -> None:
         """Train up to so many episodes in all."""
+        check_episodes(until)
         if self.clock.seconds is not None:
             self._compile()
         for goal in self.clock.goals(self.progress, until):

@@ -22,6 +22,9 @@ FORMATS = {".pdrm": to_text, ".json": to_json}
 WALL = re.compile(r"^#{3,}$", re.ASCII | re.MULTILINE)
 """A line of walls, as the map of a domain has."""
 
+PANEL = re.compile(r"^\[\[panels\]\]", re.MULTILINE)
+"""A line that a study has, and a machine cannot have."""
+
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
@@ -52,6 +55,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     if looks_like(text):
         return build(read_toro_icarte(text, file), name)
     _no_map(text, file)
+    _no_study(text, file)
     return build(read_text(text, file), name)
 
 
@@ -62,6 +66,15 @@ def _no_map(text: str, file: str) -> None:
         where = Where(file, text.count("\n", 0, wall.start()) + 1, 1, wall[0], len(wall[0]))
         fix = f"give the machine's file (a map is a domain: pdrm train {file} --machine TASK.pdrm)"
         raise CannotRead("this is the map of a domain, not a machine", where=where, fix=fix)
+
+
+def _no_study(text: str, file: str) -> None:
+    """Refuse a study in one message, as a map."""
+    panel = PANEL.search(text)
+    if panel is not None:
+        where = Where(file, text.count("\n", 0, panel.start()) + 1, 1, panel[0], len(panel[0]))
+        fix = f"give the machine's file (a study is run: pdrm run {file})"
+        raise CannotRead("this is a study, not a machine", where=where, fix=fix)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:

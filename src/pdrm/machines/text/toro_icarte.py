@@ -26,9 +26,10 @@ UNDEFINED = "undefined"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text begins as such a file does."""
+    """Whether a text begins as such a file does, or has its rules soon: then a line may be missing before them."""
     lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
-    return len(lines) > 1 and bool(FIRST.fullmatch(lines[0]) and SECOND.fullmatch(lines[1]))
+    begins = len(lines) > 1 and FIRST.fullmatch(lines[0]) and SECOND.fullmatch(lines[1])
+    return bool(begins) or any(RULE.fullmatch(line) for line in lines)
 
 
 def read_toro_icarte(text: str, file: str) -> Document:

@@ -7,6 +7,7 @@ from functools import partial
 
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular.arguments import check_domain, check_episodes, check_machine, check_settings, check_view
 from pdrm.learning.tabular.episode_clock import EpisodeClock
 from pdrm.learning.tabular.hierarchical_settings import Hierarchical
 from pdrm.learning.tabular.options.tables import HierarchicalRates, Options, new_progress, rates_of, tabulate_options
@@ -53,6 +54,10 @@ class HierarchicalTraining:
     clock: EpisodeClock = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_domain(self.domain)
+        check_machine(self.machine, PushdownRewardMachine)
+        check_view(self.view)
+        check_settings(self.settings, Hierarchical)
         self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, self.domain.states)
         self.options = tabulate_options(self.machine, self.domain.labels)
         most = self.options.achieved.shape[3]
@@ -69,6 +74,7 @@ class HierarchicalTraining:
 
     def advance(self, until: int) -> None:
         """Train up to so many episodes in all."""
+        check_episodes(until)
         if self.clock.seconds is not None:  # everything is compiled before the clock runs
             compile_growth()
             self._learn(self.episodes)

@@ -1,0 +1,55 @@
+"""Reports on k in words: undecided is neither yes nor no, and a report is printed as its table."""
+
+from dataclasses import replace
+
+import pytest
+
+from pdrm.analysis.check_k import check_k
+from pdrm.analysis.k_text import lines, numbers_text, summary
+from pdrm.analysis.sufficient_k import Answer
+from pdrm.analysis.views import MOST_K
+from pdrm.errors import BadSetting
+from pdrm.product.finite.arrays import Bound
+
+
+@pytest.fixture(scope="module")
+def paint():
+    return check_k("paint", "paint", ks=range(3, 7))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ("no no no no", "no k tried is enough"),
+        ("undecided undecided undecided undecided", "undecided for k = 3…6; look further"),
+        ("no no undecided undecided", "not enough for k = 3, 4; undecided for k = 5, 6; look further"),
+        ("no undecided yes yes", "k = 5 is enough (undecided for k = 4)"),
+        ("no no yes undecided", "k = 5 is enough"),
+    ],
+)
+def test_what_answers_come_to(paint, verdicts, said):
+    answers = {k: {"start": Answer(v)} for k, v in zip(range(3, 7), verdicts.split(), strict=True)}
+    assert summary(replace(paint, answers=answers), "start", "look further") == said
+
+
+def test_runs_of_numbers():
+    assert [numbers_text(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
+
+
+def test_a_report_is_printed_as_its_table(paint):
+    assert str(paint).splitlines() == lines(paint)
+    assert "k    same values       everywhere        from the start    loss" in str(paint)
+    assert "from the start: k = 5 is enough" in str(paint)
+    assert repr(paint) == ("<KReport of paint with paint: smallest k {'same_values': 5, 'everywhere': 5, 'start': 5}>")
+
+
+@pytest.mark.parametrize("ks", [range(10**11), [-1], [1.5], [MOST_K + 1]])
+def test_a_k_out_of_range_is_refused(ks):
+    with pytest.raises(BadSetting, match=f"from 0 to {MOST_K}"):
+        check_k("paint", "paint", ks)
+
+
+@pytest.mark.parametrize("rule", ["open", "block", "fail"])
+def test_a_bound_below_the_first_stack_is_refused(rule):
+    with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
+        check_k("letter", "letter", [0], bound=Bound(0, rule))

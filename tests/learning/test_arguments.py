@@ -1,0 +1,53 @@
+"""What a training run is made of, and how far it is asked to go: anything else is refused with the way to say it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.errors import BadSetting
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ({"domain": "maze-5x5"}, "pdrm.find_domain('maze-5x5')"),
+        ({"domain": pdrm.FiniteEnv("maze-5x5")}, "pdrm.from_gymnasium"),
+        ({"domain": 7}, "pdrm.from_arrays"),
+        ({"machine": "x.pdrm"}, "pdrm.load('x.pdrm')"),
+        ({"machine": Path("x.pdrm")}, "pdrm.load('x.pdrm')"),
+        ({"machine": "letter"}, "pdrm.catalogue('letter')"),
+        ({"machine": "name x\nevents a"}, "pdrm.parse(text)"),
+        ({"machine": None}, "pdrm.load("),
+        (
+            {"machine": pdrm.parse("events u\nstart s\notherwise stay 0\ns -> s : u, 1")},
+            "pdrm.reward_machine_to_pushdown",
+        ),
+        ({"view": 1}, "pdrm.TopK(1)"),
+        ({"view": "full"}, "pdrm.FullStack()"),
+        ({"settings": {}}, "Q"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
+def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):
+    maze = pdrm.domain("maze-5x5")
+    settings = pdrm.QLearning() if kind is pdrm.Training else pdrm.Hierarchical()
+    parts = {"domain": maze, "machine": pdrm.catalogue(maze.machine), "view": pdrm.TopK(1), "settings": settings}
+    with pytest.raises(BadSetting) as caught:
+        kind(**{**parts, **given}, seed=0)
+    assert fix in caught.value.fix or (fix == "Q" and f"pdrm.{type(settings).__name__}" in caught.value.fix)
+
+
+@pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
+def test_a_run_goes_up_to_whole_episodes(kind):
+    maze = pdrm.domain("maze-5x5")
+    settings = pdrm.QLearning() if kind is pdrm.Training else pdrm.Hierarchical()
+    training = kind(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), settings, seed=0)
+    for until in (2.5, -5, True, 2**31, "3"):
+        with pytest.raises(BadSetting, match="whole number of episodes"):
+            training.advance(until)
+    assert training.episodes == 0
+    training.advance(np.int64(2))
+    assert training.episodes == 2
