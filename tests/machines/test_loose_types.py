@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pdrm.errors import BadNumber, BadReward, BadSetting, BadShape
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
@@ -12,7 +11,7 @@ from pdrm.machines.text.files import parse
 from pdrm.machines.text.json_form import to_json
 from pdrm.machines.text.writer import to_text
 from pdrm.machines.transition import Otherwise, Transition, number_text
-from tests.machines.small import counting, machine, rule
+from tests.machines.small import counting, machine, rule, said
 
 A, B = Event("A"), Event("B")
 NUMBERS = [np.float64(-0.01), np.float32(-0.5), np.int64(3), 100_000, True]
@@ -45,9 +44,13 @@ def test_large_changes_of_counters_can_be_loaded(change):
 
 @pytest.mark.parametrize("change", [1.5, 1.0, "1", 10**9, -(10**9), None])
 def test_what_is_no_change_of_a_counter(change):
-    with pytest.raises(BadNumber) as caught:
-        CountingTransition("u", "f", A, ("-",), (change,), 0)
-    assert caught.value.fix
+    told = said(lambda: CountingTransition("u", "f", A, ("-",), (change,), 0))
+    if isinstance(change, int):
+        fix = "changes are at most 999,999,999"
+        assert told == f"error[E0109]: a counter change by {change:.3g}\n  fix: {fix}"
+    else:
+        fix = "use a whole number such as 1, 0 or -2"
+        assert told == f"error[E0109]: `{change}` is no counter change\n  fix: {fix}"
 
 
 @pytest.mark.parametrize("reward", ["1", b"1", None, 10**400, [1.0, 2.0], 1j])
@@ -60,21 +63,29 @@ def test_what_is_no_reward(reward):
         lambda: Otherwise.go("u", reward),
     ]
     for make in makers:
-        with pytest.raises(BadReward) as caught:
-            make()
-        assert caught.value.fix
+        fix = "use a finite number such as 1 or -0.01"
+        assert said(make) == f"error[E0103]: the reward {str(reward)[:40]!r} is not a number\n  fix: {fix}"
 
 
 def test_a_numpy_number_as_text():
     assert number_text(np.float64(-0.01)) == "-0.01"
 
 
-@pytest.mark.parametrize("part", [Exactly(frozenset("A")), SILENT, "A", None])
-def test_formulas_are_made_of_formulas(part):
-    for make in (lambda: Not(part), lambda: And((A, part)), lambda: Or((part, B)), lambda: And([A, B, part])):
-        with pytest.raises(BadShape, match="holds formulas") as caught:
-            make()
-        assert caught.value.fix
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [(Exactly(frozenset("A")), "the label {A}"), (SILENT, "'eps'"), ("A" * 41, repr("A" * 40)), (None, "'None'")],
+)
+def test_formulas_are_made_of_formulas(part, shown):
+    fix = "make it of Event, Not, And and Or"
+    if isinstance(part, Exactly):
+        fix = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
+    for kind, make in {
+        "Not": lambda: Not(part),
+        "And": lambda: And((A, part)),
+        "Or": lambda: Or((part, B)),
+        "And ": lambda: And([A, B, part]),
+    }.items():
+        assert said(make) == f"error[E0110]: `{kind.strip()}` holds formulas, not {shown}\n  fix: {fix}"
 
 
 def test_parts_in_a_list_are_parts():
@@ -82,24 +93,32 @@ def test_parts_in_a_list_are_parts():
     assert hash(Or([A, Not(ALWAYS)])) == hash(Or((A, Not(ALWAYS))))
     assert Exactly({"A"}) == Exactly(frozenset("A"))
     assert hash(Exactly(["A"])) == hash(Exactly(frozenset("A")))
-    with pytest.raises(BadShape, match="set of events"):
-        Exactly("AB")
+    fix = 'write Exactly({"a", "t"})'
+    assert said(Exactly, "AB") == f"error[E0110]: a label is a set of events, not the text 'AB'\n  fix: {fix}"
 
 
-@pytest.mark.parametrize("guard", ["A", None, frozenset("A")])
+@pytest.mark.parametrize("guard", ["A" * 41, None, frozenset("A")])
 def test_a_rule_reads_a_guard(guard):
+    fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
     for make in (
         lambda: rule(guard=guard),
         lambda: RewardTransition("u", "f", guard, 0),
         lambda: CountingTransition("u", "f", guard, ("-",), (0,), 0),
     ):
-        with pytest.raises(BadShape, match="reads a guard"):
-            make()
+        assert said(make) == f"error[E0110]: a rule reads a guard, not {str(guard)[:40]!r}\n  fix: {fix}"
 
 
 def test_tables_are_made_of_pushdown_machines():
     others = [*made(0)][1:]
-    for other in (*others, "letter", None):
-        with pytest.raises(BadSetting, match="tables are made of pushdown reward machines") as caught:
-            tabulate(other, [frozenset("A")])
-        assert "reward_machine_to_pushdown" in caught.value.fix
+    fix = "pdrm.reward_machine_to_pushdown and pdrm.counting_to_pushdown translate; pdrm.catalogue finds by name"
+    for other in (*others, "letter" * 11, None):
+        shown = f"{str(other)[:60]!r} ({type(other).__name__})"
+        told = said(tabulate, other, [frozenset("A")])
+        assert told == f"error[E0801]: tables are made of pushdown reward machines, not of {shown}\n  fix: {fix}"
+
+
+@pytest.mark.parametrize("change", ["1.5", "1e300"])
+def test_a_change_in_json_that_is_not_whole_is_shown_as_it_is(change):
+    text = to_json(counting(CountingTransition("u", "f", A, ("-",), (7,), 0)))
+    assert text.count("7") == 1
+    assert f"`{change}` is no counter change" in said(parse, text.replace("7", change), "task.json")

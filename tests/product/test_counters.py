@@ -71,8 +71,10 @@ def test_a_label_without_a_rule_is_kept_as_that():
     assert explored.configurations.after[0].tolist() == [UNDEFINED_LABEL, -1]
 
 
-def test_counters_beyond_64_bits_are_refused():
-    up = CountingTransition("u", "u", Event("A"), ("-",), (10**15,), 0)
+def test_counters_beyond_64_bits_are_refused(monkeypatch):
+    """With a limit that one step passes: rules add at most 999,999,999, and the real one takes years to reach."""
+    monkeypatch.setattr("pdrm.product.counters.LARGEST_VALUE", 10**8)
+    up = CountingTransition("u", "u", Event("A"), ("-",), (999_999_999,), 0)
     machine = CountingRewardAutomaton("m", ("A",), 1, "u", (), Otherwise.error(), (up,))
     counters = Counters(machine, [frozenset("A")])
     with pytest.raises(BadSetting, match="64 bits"):

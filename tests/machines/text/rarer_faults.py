@@ -39,6 +39,7 @@ RARER: dict[str, str] = {
     "map-of-a-domain": "\nname     rooms\nplace k key\n\n#####\n#@.k#\n#####\n",
     "json-words-no-brackets": '{"pdrm": ' + "X" * 300 + "}",
     "json-deep-with-words": "{" + "[X" * 300,
+    "study": '\n// how much?\nname = "views"\n\n[[panels]]\ndomain = "map.txt"\n',
     "map-like-comment-line": GOOD + "####\n",
     "rule-without-a-top": GOOD + "u1 -> u0 : {b}, 0\n",
     "rule-with-two-tops": GOOD + "u1 -> u0 : {b}, A B / A, 0\n",

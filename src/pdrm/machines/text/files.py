@@ -19,11 +19,11 @@ from pdrm.machines.wellformed import NAME
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
-WALL = re.compile(r"^#{3,}$", re.ASCII | re.MULTILINE)
-"""A line of walls, as the map of a domain has."""
-
-PANEL = re.compile(r"^\[\[panels\]\]", re.MULTILINE)
-"""A line that a study has, and a machine cannot have."""
+OTHERS = (
+    (r"^#{3,}$", "the map of a domain", "a map is a domain: pdrm train FILE --machine TASK.pdrm"),
+    (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
+)
+"""A line that files of other kinds have, what they are, and what they are for."""
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
@@ -54,27 +54,18 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
         return build(read(text, file), name)
     if looks_like(text):
         return build(read_toro_icarte(text, file), name)
-    _no_map(text, file)
-    _no_study(text, file)
+    _check_kind(text, file)
     return build(read_text(text, file), name)
 
 
-def _no_map(text: str, file: str) -> None:
-    """Refuse the map of a domain in one message: as a machine, each of its lines is wrong."""
-    wall = WALL.search(text)
-    if wall is not None and "->" not in text:
-        where = Where(file, text.count("\n", 0, wall.start()) + 1, 1, wall[0], len(wall[0]))
-        fix = f"give the machine's file (a map is a domain: pdrm train {file} --machine TASK.pdrm)"
-        raise CannotRead("this is the map of a domain, not a machine", where=where, fix=fix)
-
-
-def _no_study(text: str, file: str) -> None:
-    """Refuse a study in one message, as a map."""
-    panel = PANEL.search(text)
-    if panel is not None:
-        where = Where(file, text.count("\n", 0, panel.start()) + 1, 1, panel[0], len(panel[0]))
-        fix = f"give the machine's file (a study is run: pdrm run {file})"
-        raise CannotRead("this is a study, not a machine", where=where, fix=fix)
+def _check_kind(text: str, file: str) -> None:
+    """Refuse files of other kinds in one message: as a machine, each of their lines is wrong."""
+    for pattern, kind, use in OTHERS:
+        found = re.search(pattern, text, re.MULTILINE)
+        if found is not None and "->" not in text:
+            where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
+            fix = f"give the machine's file ({use.replace('FILE', file)})"
+            raise CannotRead(f"this is {kind}, not a machine", where=where, fix=fix)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
