@@ -56,8 +56,11 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert record["paint"]["verdict"] in {"holds", "does not hold"}
     assert record["letter-best"]["verdict"] == "not run"
     assert record["paint"]["parts"][1]["numbers"]["optimum"] == pytest.approx(-0.71)
+    assert (record["paint"]["seeds"], record["paint"]["of_seeds"]) == (2, 10)
+    assert record["translate"]["seeds"] is None
     shown = pdrm("claims", "-o", out, "--details").out
     assert "optimum" in shown
+    assert shown.count("judged by 2 of 10 seeds only") == 1
     assert shown.count("chosen after seeing results: that ") == 4
 
 
@@ -68,7 +71,33 @@ def test_run_a_study(pdrm, study, tmp_path):
         ("1-CpRM", 2, 1.0),
         ("0-pdRM", 2, 0.0),
     ]
-    assert "1-CpRM" in pdrm("run", study, "--workers", 1, "-o", out, "--seeds", 1).out
+    again = pdrm("run", study, "--workers", 1, "-o", out, "--seeds", 1)
+    assert "1-CpRM" in again.out
+    for name in ("curves.csv", "summary.csv", "curves.svg", "index.html"):
+        assert f"wrote {out / name}\n" in again.out
+        assert (out / name).exists()
+
+
+def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp_path):
+    out = tmp_path / "out"
+    pdrm("run", study, "--workers", 1, "-o", out)
+    drawn = {name: (out / name).read_bytes() for name in ("curves.svg", "index.html")}
+    for name in drawn:
+        (out / name).unlink()
+    study.unlink()
+    outcome = pdrm("report", "-o", out)
+    assert outcome.code == 0
+    assert f"wrote {out / 'curves.svg'}\nwrote {out / 'index.html'}\n" in outcome.out
+    assert {name: (out / name).read_bytes() for name in drawn} == drawn
+    assert "| `maze-5x5` | 2/2 | 0/2 |" in pdrm("report", "-o", out, "--markdown").out
+
+
+def test_no_time_is_guessed_before_anything_is_known(pdrm, study, tmp_path):
+    said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "out").err
+    assert "4 runs to do\n" in said
+    study.write_text(STUDY.replace('"1-CpRM",', '"1-CpRM", seconds = 90,').replace("k = 0", "k = 0, seconds = 60"))
+    said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "guessed").err
+    assert "4 runs to do, about 5 min\n" in said
 
 
 def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
@@ -96,6 +125,10 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
         (("reproduce", "letter", "-o", "/proc/nowhere"), "E0502"),
         (("run", "nothing.toml"), "E0501"),
         (("run", "study.json"), "E1101"),
+        (("reproduce", "letter", "--seeds", "99999999999"), "E1101"),
+        (("reproduce", "water", "--seeds", "99999999999"), "E1101"),
+        (("claims", "-o", "nowhere"), "E1104"),
+        (("report", "-o", "nowhere"), "E1104"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
@@ -119,6 +152,7 @@ def test_ctrl_c_leaves_everything_to_go_on_from(workers, study, tmp_path):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on from there" in said
+    assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
     assert "Traceback" not in said
     assert list(tmp_path.glob("out/runs/*/checkpoint.npz"))
     assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0

@@ -12,13 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pdrm.errors import BadRunFolder, BadSetting, WorkersLost
-from pdrm.experiments.backends import Workers
+from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
+from pdrm.experiments.backends import STARTED, Workers
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.execute import MOST_DEATHS, run_all
 from pdrm.experiments.plan import planned
 from pdrm.experiments.reproduce import run_study, store_in
 from pdrm.experiments.store import Store, perform
+from pdrm.experiments.study import Line, Panel, Study
 from pdrm.learning.tabular.run import RunSpec
 from tests.experiments.small import files, small_study
 
@@ -161,19 +162,50 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_p
 def test_workers_leave_with_their_parent(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
-        "seeds = 1\nsettings = { episodes = 100000, test_every = 20 }\n"
+        "seeds = 2\nsettings = { episodes = 100000, test_every = 20 }\n"
         "[[panels]]\ndomain = 'maze-5x5'\nagents = [{ agent = 'cprm' }]\n"
     )
     command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", "2", "-o", str(tmp_path / "out")]
     parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not list(tmp_path.glob("out/runs/*/spec.json")):
         time.sleep(0.02)
-    workers = psutil.Process(parent.pid).children(recursive=True)  # one has the run, the other has nothing to do
+    workers = psutil.Process(parent.pid).children(recursive=True)
     assert len(workers) >= 2
     parent.kill()
     parent.wait()
     _, alive = psutil.wait_procs(workers, timeout=30)
     assert not alive
+
+
+def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
+    started, loky = [], STARTED["loky"]
+    monkeypatch.setitem(STARTED, "loky", lambda workers: started.append(workers.count) or loky(workers))
+    run_study(small_study(seeds=(0,)), tmp_path, 64)
+    assert started == [3]
+
+
+def test_what_is_wrong_is_raised_before_anything_runs(tmp_path):
+    line = Line(name="a", agent="q", settings={"episodes": 200})
+    for panel, error in (
+        (Panel(name="p", domain="letter", lines=(line, Line(name="b", agent="qq"))), UnknownAgent),
+        (Panel(name="p", domain="letter", lines=(line,), success=("home",)), BadStudy),
+    ):
+        with pytest.raises(error):
+            run_study(Study(name="s", panels=(panel,)), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_whose_runs_all_fail_raises(tmp_path):
+    study, store = small_study(seeds=(0,)), store_in(tmp_path)
+    runs = planned([study])
+    for run in runs:
+        store.folder(run.spec).mkdir(parents=True)
+        (store.folder(run.spec) / "checkpoint.npz").write_bytes(b"half a checkpoint")
+    with pytest.raises(NotRecorded, match=r"all 3 runs failed.*letter 1-pdRM seed 0: error\[E0805\]"):
+        run_study(study, tmp_path)
+    (store.folder(runs[0].spec) / "checkpoint.npz").unlink()
+    outcome = run_study(study, tmp_path)
+    assert (len(outcome.lines), len(outcome.failures)) == (1, 2)
 
 
 @pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}])

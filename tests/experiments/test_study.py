@@ -1,11 +1,15 @@
 """Studies as data: their runs, their order, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 
-from pdrm.errors import BadStudy, UnknownStudy
+import pdrm
+from pdrm.errors import BadSetting, BadStudy, CannotOpen, PdrmError, UnknownMachine, UnknownStudy
 from pdrm.experiments.paper.figures import ON_REQUEST, STUDIES, figures
 from pdrm.experiments.plan import Planned, chains, planned
-from pdrm.experiments.study import Line, Panel, Study
+from pdrm.experiments.study import MOST_SEEDS, Line, Panel, Study
+from pdrm.machines.catalogue import text_of
 from tests.experiments.small import small_study
 
 
@@ -66,6 +70,48 @@ def test_seeds_can_be_fewer_or_more():
     assert study.seeded(4).seeds == (3, 1, 0, 2)
     with pytest.raises(BadStudy):
         study.seeded(0)
+
+
+@pytest.mark.parametrize("count", [MOST_SEEDS + 1, 99_999_999_999])
+def test_more_seeds_than_anyone_means_are_refused(count):
+    with pytest.raises(BadStudy, match=f"{count:,} seeds"):
+        small_study().seeded(count)
+    with pytest.raises(BadStudy, match="seeds"):
+        small_study(seeds=tuple(range(MOST_SEEDS + 1)))
+
+
+def panel_with(machine):
+    return Panel(name="own", domain="letter", lines=(Line(name="a", agent="q"),), machine=machine)
+
+
+def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
+    text = text_of("letter")
+    (tmp_path / "task.pdrm").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    forms = [panel_with(form) for form in (text, "letter", "task.pdrm", Path("task.pdrm"), tmp_path / "task.pdrm")]
+    assert {panel.text for panel in forms} == {text}
+    assert {panel.specs(panel.lines[0], (0,))[0].id for panel in forms} == {
+        forms[0].specs(forms[0].lines[0], (0,))[0].id
+    }
+    (tmp_path / "task.pdrm").unlink()  # what was read is kept
+    assert forms[2].achieved() == pdrm.catalogue("letter").final
+    given = panel_with(pdrm.catalogue("letter"))
+    assert pdrm.parse(given.text) == pdrm.catalogue("letter")
+    assert given.specs(given.lines[0], (0,))[0].training().machine == pdrm.catalogue("letter")
+
+
+@pytest.mark.parametrize(("machine", "error"), [("nest.pdrm", CannotOpen), ("lettr", UnknownMachine), (7, BadSetting)])
+def test_a_machine_that_is_none_is_refused_when_the_panel_is_made(machine, error):
+    with pytest.raises(error):
+        panel_with(machine)
+
+
+def test_a_faulty_machine_is_told_by_its_own_file(tmp_path):
+    path = tmp_path / "typo.pdrm"
+    path.write_text(text_of("letter").replace("stack", "stak", 1))
+    with pytest.raises(PdrmError) as raised:
+        panel_with(str(path))
+    assert {error.where.file for error in raised.value.errors} == {str(path)}
 
 
 @pytest.mark.parametrize("seeds", [(), (1, 1), (-1,)])

@@ -104,7 +104,9 @@ def test_a_python_file_sets_study(tmp_path):
         ('success = "u2"', 'sucess = "u2"', 8, "panels[1].sucess"),
         ('domain = "letter"', 'domain = "lettr"', 7, "lettr"),
         ('domain = "letter"', "", 6, "panels[1] has no `domain`"),
-        ('agent = "q"', 'agent = "qq"', 10, "qq"),
+        ('agent = "q"', 'agent = "qq"', 12, "qq"),
+        ("seeds = [3, 5]", "seeds = 99999999999", 3, "99,999,999,999 seeds"),
+        ('machine = "task.pdrm"', 'machine = "letterr"', 22, "letterr"),
         ("k = 1", "k = -1", 13, "k is -1"),
         ("k = 1", 'k = "all"', 13, "k is all"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
@@ -124,6 +126,13 @@ def test_a_fault_is_told_with_its_line(good, bad, line, told, folder):
     assert told in error.message
     assert error.fix
     assert (error.where.file, error.where.line) == (str(folder / "study.toml"), line)
+
+
+def test_a_fault_in_a_machine_is_told_by_its_own_file(folder):
+    (folder / "task.pdrm").write_text(TASK.replace("go -> done", "go => done"))
+    with pytest.raises(PdrmError) as raised:
+        load_study(written(folder, GOOD.replace("rooms.txt", "rooms.npz")))
+    assert (raised.value.where.file, raised.value.where.line) == (str(folder / "task.pdrm"), 7)
 
 
 @pytest.mark.parametrize("text", ["", "name = 'a'", "panels = 3", "panels = [3]", "[[panels]]\ndomain = 'letter'\n"])

@@ -85,6 +85,19 @@ def test_how_likely_each_agent_is_better_than_the_best(page):
     assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">0 % – 0 %</td>', table)
 
 
+def test_one_seed_has_no_interval(tmp_path):
+    """And its verdict says how few it is."""
+    outcome = run_study(figures(["paint"], seeds=1), tmp_path)
+    claims = judged(Evidence(store_in(tmp_path), tmp_path), ["paint"])
+    written = write_report(outcome.lines, claims, store_in(tmp_path), tmp_path, theory=False).read_text()
+    assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
+    (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
+    cells = re.findall(r'<td class="n">(.*?)</td>', row)
+    assert (cells[0], cells[1], cells[3], cells[4]) == ("−0.71", "–", "–", "1 of 1")
+    part = written[written.index("who ends better than pdRM") :]
+    assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">–</td>', part)
+
+
 def test_what_was_proved_is_proved_again_for_another_discount(tmp_path, monkeypatch):
     monkeypatch.setattr(theory, "CHECKED", ("paint",))
     monkeypatch.setattr(theory, "COUNTED", ("paint",))

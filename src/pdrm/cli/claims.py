@@ -10,6 +10,7 @@ import typer
 
 from pdrm.cli.output import coloured, next_command, print_json
 from pdrm.cli.study_options import AsJson, Report, Seeds
+from pdrm.errors import NotRecorded
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims.claim import Judged, Part
@@ -31,7 +32,10 @@ def claims(
     from pdrm.experiments.claims.register import judged
     from pdrm.experiments.reproduce import store_in
 
-    found = judged(Evidence(store_in(output), output, seeds))
+    evidence = Evidence(store_in(output), output, seeds)
+    if not evidence.anything:
+        raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
+    found = judged(evidence)
     if as_json:
         print_json([one.record() for one in found])
         return
@@ -41,9 +45,12 @@ def claims(
 
 
 def print_claims(found: Sequence[Judged], *, details: bool) -> None:
-    """A line a claim, one for what was chosen after seeing results, and one a part that fails (or, with details, every part)."""
+    """A line a claim, one for too few seeds, one for what was chosen after seeing results, and one a part that fails (or, with
+    details, every part)."""
     for one in found:
         typer.echo(f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}")
+        if one.too_few:
+            typer.echo(f"{'':<15}judged by {one.too_few} only")
         if one.claim.afterwards:
             typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
         for part in one.parts:

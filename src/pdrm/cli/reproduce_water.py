@@ -13,6 +13,7 @@ from pdrm.cli.study_runs import INTERRUPTED
 from pdrm.cli.train_deep import prepare_jax
 from pdrm.errors import BadSetting
 from pdrm.experiments.paper.water import FIGURES, Program
+from pdrm.experiments.study import MOST_SEEDS, too_many_seeds
 from pdrm.experiments.water_records import OWN
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ SEEDS = 10
 
 def reproduce_water(names: Sequence[str], seeds: int | None, output: Path) -> None:
     """Train and test the agents of some studies; records go to the report's folder."""
+    count = SEEDS if seeds is None else seeds
+    if count < 1:
+        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 2")
+    if count > MOST_SEEDS:
+        raise too_many_seeds(count)
     prepare_jax()
     from pdrm.experiments.water_runs import programs_of, record
     from pdrm.learning.deep.device import device_name, on_accelerator
 
-    count = SEEDS if seeds is None else seeds
-    if count < 1:
-        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 2")
     for name in names:
         programs = programs_of(FIGURES[name], tuple(range(count)))
         steps = sum(run.total_timesteps for program in programs for run in program.runs)

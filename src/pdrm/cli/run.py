@@ -33,10 +33,14 @@ def run(
     from pdrm.cli.study_runs import end_if_failed, run_shown
     from pdrm.experiments.backends import Workers
     from pdrm.experiments.files import load_study
+    from pdrm.experiments.reproduce import store_in
+    from pdrm.experiments.tables import CURVES, SUMMARY
+    from pdrm.report.own_study import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
+    drawn = write_own_report(outcome.lines, store_in(outcome.folder), outcome.folder) if outcome.lines else []
     rows = [_row(curves) for _, curves in outcome.lines]
     if as_json:
         print_json(rows)
@@ -46,7 +50,8 @@ def run(
                 f"{row['panel']:<16}{row['line']:<30}final median return {row['final_median']:<12g}"
                 f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
             )
-        typer.echo(f"wrote {outcome.folder / 'curves.csv'} and {outcome.folder / 'summary.csv'}")
+        for path in (outcome.folder / CURVES, outcome.folder / SUMMARY, *drawn):
+            typer.echo(f"wrote {path}")
     end_if_failed(outcome.failures)
     if not as_json:
         next_command(f"pdrm replay {next(iter(sorted((outcome.folder / 'runs').iterdir())))}")

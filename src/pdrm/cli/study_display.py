@@ -50,20 +50,27 @@ class Watched:
         self.under_way = [run for run in begun if not messages[run.spec.id]]
         return new
 
-    def seconds_left(self) -> float:
-        """A guess from the lines' own guesses and how those of the runs done so far came true."""
-        seconds = {run.spec.id: run.seconds for run in self.runs}
-        now = sum(seconds[name] for name in self.done - self.before)
-        rest = sum(value for name, value in seconds.items() if name not in self.done and name not in self.failed)
-        pace = (time.time() - self.began) * self.workers / now if now else 1.0
-        return rest * pace / self.workers
+    def seconds_left(self) -> float | None:
+        """A guess from how long the runs done so far took, those under way being half done; before the first is done, from the
+        lines' own guesses; None: nothing is known. A run without a guess counts by its episodes."""
+        guessed = all(run.seconds is not None for run in self.runs)
+        work = {
+            run.spec.id: (run.seconds or 0.0) if guessed else float(run.spec.settings.episodes) for run in self.runs
+        }
+        half = sum(work[run.spec.id] for run in self.under_way) / 2
+        now = sum(work[name] for name in self.done - self.before)
+        rest = sum(value for name, value in work.items() if name not in self.done and name not in self.failed) - half
+        if now:
+            return rest * (time.time() - self.began) / (now + half)
+        return rest / self.workers if guessed else None
 
     def words(self) -> str:
         """Under way, failed and left, in words."""
         shown = ", ".join(run.title for run in self.under_way[:SHOWN_RUNS])
         more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
         parts = [f"running {shown}{more}" if shown else "", f"{len(self.failed)} failed" if self.failed else ""]
-        return "; ".join(part for part in (*parts, f"about {duration(self.seconds_left())} left") if part)
+        left = self.seconds_left()
+        return "; ".join(part for part in (*parts, "" if left is None else f"about {duration(left)} left") if part)
 
 
 def duration(seconds: float) -> str:

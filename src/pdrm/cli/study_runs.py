@@ -23,13 +23,14 @@ INTERRUPTED = 130
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Outcome:
     """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
     store, runs = store_in(made(folder)), planned(studies)
-    watched = Watched(runs, store, workers.count)
+    watched = Watched(runs, store, workers.at_most(len(runs)).count)
     to_do = len(runs) - len(watched.before)
     if watched.before:
         typer.echo(f"{len(watched.before):,} of {len(runs):,} runs were done before", err=True)
     failures: list[Failure] = []
     if to_do:
-        typer.echo(f"{to_do:,} runs to do, about {duration(watched.seconds_left())} of it", err=True)
+        guess = watched.seconds_left()
+        typer.echo(f"{to_do:,} runs to do" + ("" if guess is None else f", about {duration(guess)}"), err=True)
         try:
             with shown(watched):
                 failures = run_all(runs, store, workers)
@@ -51,10 +52,4 @@ def _tell(failures: Sequence[Failure]) -> None:
     if failures:
         typer.echo(f"{len(failures)} runs failed; the same command tries them again:", err=True)
     for failure in failures:
-        typer.echo(f"  {failure.run.title}: {_sentence(failure.why)}", err=True)
-
-
-def _sentence(why: str) -> str:
-    """An error's own sentence: the first line of ours, the last line of a traceback."""
-    lines = why.strip().splitlines()
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf
 from typing import Any
@@ -63,6 +63,14 @@ class Workers:
         if self.address is not None:
             return inf
         return max(LEAST_GIGABYTES, min(GIGABYTES_A_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
+
+    def at_most(self, tasks: int) -> Workers:
+        """No more workers than there is to do. Two at least, if there were: a worker may die, and a single one is this process.
+
+        >>> Workers(count=8).at_most(3).count, Workers(count=8).at_most(1).count, Workers(count=1).at_most(5).count
+        (3, 2, 1)
+        """
+        return replace(self, count=min(self.count, max(2, tasks)))
 
     def ready(self) -> AbstractContextManager[None]:
         """Start or find the workers; joblib uses them inside."""

@@ -32,6 +32,12 @@ class Failure(NamedTuple):
     run: Planned
     why: str
 
+    @property
+    def sentence(self) -> str:
+        """The error's own sentence: the first line of ours, the last line of a traceback."""
+        lines = self.why.strip().splitlines()
+        return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+
 
 def run_all(runs: list[Planned], store: Store, workers: Workers) -> list[Failure]:
     """Do every run that is not done; the failures are returned. Ctrl-C is passed on, and leaves everything to go on from."""
@@ -61,7 +67,7 @@ def _round(pending: list[Planned], store: Store, workers: Workers) -> dict[str, 
     """Do what is pending, once; an exception means that a worker died."""
     found = chains(pending, workers.count, workers.memory)
     tasks = ([(run.spec, store.folder(run.spec)) for run in chain] for chain in found)
-    with workers.ready():
+    with workers.at_most(len(found)).ready():
         outcomes = joblib.Parallel(batch_size=1)(joblib.delayed(performed)(task) for task in tasks)
     whys = zip([run for chain in found for run in chain], [why for outcome in outcomes for why in outcome], strict=True)
     return {run.spec.id: Failure(run, why) for run, why in whys if why}

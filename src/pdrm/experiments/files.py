@@ -41,7 +41,5 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         raise BadStudy(fault, fix=f"try it by itself: python {file}") from error
     if not isinstance(study, Study):
         raise BadStudy(f"{file} sets no {NAME}", fix=f"{NAME} = pdrm.Study(name=…, panels=…)")
-    for panel in study.panels:
-        for line in panel.lines:
-            panel.specs(line, study.seeds[:1])[0].training()  # so that what is wrong is said before anything is made
+    study.check()
     return study

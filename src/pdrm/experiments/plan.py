@@ -19,11 +19,14 @@ class Planned(NamedTuple):
     spec: RunSpec
     title: str
     """As the display shows it."""
-    seconds: float
+    seconds: float | None
+    """About how long it takes; None: not known."""
     gigabytes: float
 
 
 Chain = list[Planned]
+SECONDS_UNKNOWN = 1.0
+"""What a run is taken to last where its line says nothing."""
 
 
 def planned(studies: Iterable[Study]) -> list[Planned]:
@@ -46,7 +49,7 @@ def chains(runs: list[Planned], workers: int, gigabytes: float) -> list[Chain]:
     [['b'], ['c', 'a']]
     """
     lanes, light = _lanes(sorted({run.gigabytes for run in runs}), workers, gigabytes)
-    longest_first = sorted(runs, key=lambda run: -run.seconds)
+    longest_first = sorted(runs, key=lambda run: -_seconds([run]))
     heavy: list[Chain] = [[] for _ in range(lanes)]
     for run in longest_first:
         if run.gigabytes > light:
@@ -56,7 +59,7 @@ def chains(runs: list[Planned], workers: int, gigabytes: float) -> list[Chain]:
 
 
 def _seconds(chain: Chain) -> float:
-    return sum(run.seconds for run in chain)
+    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in chain)
 
 
 def _lanes(sizes: list[float], workers: int, gigabytes: float) -> tuple[int, float]:

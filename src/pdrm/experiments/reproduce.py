@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pdrm.errors import NotRecorded
 from pdrm.experiments.backends import Workers
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.execute import Failure, run_all
+from pdrm.experiments.kept_study import keep_studies
 from pdrm.experiments.plan import planned
-from pdrm.experiments.store import Store
+from pdrm.experiments.store import FAILURE, Store
 from pdrm.experiments.study import Study
 from pdrm.experiments.tables import recorded, write_tables
 from pdrm.files.folder import made
@@ -36,6 +38,9 @@ def store_in(folder: Path) -> Store:
 def run_study(study: Study | Sequence[Study], folder: str | os.PathLike[str], workers: Workers | int = 1) -> Outcome:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
+    What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
+    others go on; `NotRecorded` if all of them fail and nothing is recorded.
+
     >>> from pdrm.experiments.study import Line, Panel
     >>> import tempfile
     >>> line = Line(name="1-pdRM", agent="q", settings={"episodes": 200})
@@ -46,14 +51,24 @@ def run_study(study: Study | Sequence[Study], folder: str | os.PathLike[str], wo
     ([], [(2, 2, 10)])
     """
     studies = [study] if isinstance(study, Study) else list(study)
-    place = made(Path(folder))
     chosen = Workers(count=workers) if isinstance(workers, int) else workers
-    failures = run_all(planned(studies), store_in(place), chosen)
-    return recorded_outcome(studies, place, failures)
+    runs, store = planned(studies), store_in(Path(folder))
+    if not all(store.done(run.spec) for run in runs):
+        for one in studies:
+            one.check()
+    place = made(Path(folder))
+    outcome = recorded_outcome(studies, place, run_all(runs, store, chosen))
+    if outcome.failures and not outcome.lines:
+        first = outcome.failures[0]
+        fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
+        raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
+    return outcome
 
 
 def recorded_outcome(studies: Sequence[Study], folder: Path, failures: list[Failure]) -> Outcome:
-    """Read what is recorded and write the tables."""
-    lines = recorded(studies, store_in(folder))
+    """Read what is recorded, write the tables, and keep what the studies are."""
+    store = store_in(folder)
+    lines = recorded(studies, store)
     write_tables(lines, folder)
+    keep_studies(studies, folder, store)
     return Outcome(folder, lines, failures)

@@ -15,11 +15,15 @@ from pdrm.domains.catalogue import domain, names
 from pdrm.domains.files import find_domain
 from pdrm.domains.labelled_mdp import FiniteDomain
 from pdrm.errors import BadStudy, did_you_mean
+from pdrm.experiments.machine_text import machine_text
 from pdrm.learning.tabular.agents import machine_for, settings_for
 from pdrm.learning.tabular.run import RunSpec
+from pdrm.product.any_machine import MachineLike
 
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
+MOST_SEEDS = 100_000
+"""More is a slip of the keyboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +46,8 @@ class Line:
     """Lines of equal colour keys are drawn in one colour, in every panel; nothing: the name is the key."""
     ours: bool = False
     """Not in the paper."""
-    seconds: float = 1.0
-    """About how long one run takes: the longest are begun first, and the time left is guessed from it."""
+    seconds: float | None = None
+    """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
     gigabytes: float = 0.5
     """About how much memory one run takes at most: too large ones are not run side by side."""
 
@@ -60,6 +64,8 @@ class Panel:
     >>> maze = Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k="1"),))
     >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
     [3, 14]
+    >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).achieved()
+    ('home', 'lost')
     """
 
     name: str
@@ -69,12 +75,22 @@ class Panel:
     title: str = ""
     figure: str = ""
     """Where the paper shows it."""
-    machine: str | None = None
-    """The machine as text; None: the catalogue's for this domain."""
+    machine: MachineLike | None = None
+    """A machine, its text, the path of its file, or its name in the catalogue; None: the catalogue's for this domain. A file is
+    read when the panel is made, a faulty one refused; the panel keeps the text."""
     success: tuple[str, ...] = ()
     """The final machine states that mean the task was achieved; none given: all of them."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For all lines, unless a line says otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.machine is not None:
+            object.__setattr__(self, "machine", machine_text(self.machine))
+
+    @property
+    def text(self) -> str | None:
+        """The machine's text; None: the catalogue's for this domain."""
+        return None if self.machine is None else str(self.machine)
 
     def world(self) -> FiniteDomain:
         """The domain."""
@@ -94,11 +110,11 @@ class Panel:
         else:
             own = self.world()
             name, settings = own.name, settings_for("", line.agent, given)
-        return [RunSpec(name, line.agent, line.k, settings, seed, self.machine, own) for seed in seeds]
+        return [RunSpec(name, line.agent, line.k, settings, seed, self.text, own) for seed in seeds]
 
     def achieved(self) -> tuple[str, ...]:
         """The final machine states that mean success; one that the machine does not have is refused."""
-        machine = machine_for(self.world(), "q", self.machine)
+        machine = machine_for(self.world(), "q", self.text)
         for state in self.success:
             if state not in machine.final:
                 fault = f"`{state}` is no final state of machine `{machine.name}`"
@@ -127,8 +143,15 @@ class Study:
         _distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             _distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
+        if len(self.seeds) > MOST_SEEDS:
+            raise too_many_seeds(len(self.seeds))
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise BadStudy(f"the seeds are {list(self.seeds)}", fix="give different whole numbers from 0 on")
+
+    @property
+    def of_the_paper(self) -> bool:
+        """Whether the paper shows it."""
+        return bool(self.figure) or any(panel.figure for panel in self.panels)
 
     def runs(self) -> Iterator[tuple[Panel, Line, RunSpec]]:
         """Every run of the study."""
@@ -137,14 +160,28 @@ class Study:
                 for spec in panel.specs(line, self.seeds):
                     yield panel, line, spec
 
+    def check(self) -> None:
+        """Raise what is wrong with a panel or a line, before anything runs: each line's first run is built."""
+        for panel in self.panels:
+            panel.achieved()
+            for line in panel.lines:
+                panel.specs(line, self.seeds[:1])[0].training()
+
     def seeded(self, count: int | None) -> Study:
         """The same study with the first so many of its seeds, or with more of the same kind."""
         if count is None:
             return self
         if count < 1:
             raise BadStudy(f"{count} seeds", fix="give a whole number from 1 on, such as --seeds 5")
+        if count > MOST_SEEDS:
+            raise too_many_seeds(count)
         more = (seed for seed in range(count + len(self.seeds)) if seed not in self.seeds)
         return replace(self, seeds=(*self.seeds, *more)[:count])
+
+
+def too_many_seeds(count: int) -> BadStudy:
+    """What is said of so many."""
+    return BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
 
 
 @cache

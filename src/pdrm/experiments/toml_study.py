@@ -15,12 +15,11 @@ from typing import Any, TypeVar
 
 from pdrm.domains.catalogue import names
 from pdrm.errors import BadStudy, PdrmError, Where, did_you_mean
-from pdrm.experiments.study import TEN_SEEDS, Line, Panel, Study
+from pdrm.experiments.machine_text import machine_text
+from pdrm.experiments.study import MOST_SEEDS, TEN_SEEDS, Line, Panel, Study, too_many_seeds
 from pdrm.experiments.toml_places import Path as Keys
 from pdrm.experiments.toml_places import Places, words
 from pdrm.files.names import means_name
-from pdrm.machines.catalogue import names as machine_names
-from pdrm.machines.catalogue import text_of
 from pdrm.machines.text.source import decode, read_bytes
 
 STUDY = {"name": str, "title": str, "seeds": (int, list), "settings": dict, "panels": list}
@@ -79,6 +78,8 @@ class _Reader:
         made = tuple(self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels))
         seeds = record.get("seeds", TEN_SEEDS)
         try:
+            if isinstance(seeds, int) and seeds > MOST_SEEDS:
+                raise too_many_seeds(seeds)
             seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(map(int, seeds))
             name = record.get("name", self.stem)
             return Study(name=name, title=record.get("title", ""), panels=made, seeds=seeds)
@@ -108,7 +109,7 @@ class _Reader:
         for number, line in enumerate(lines):
             agent = (*keys, "agents", number)
             scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
-            self.told(agent, partial(_built, panel, line), scopes)
+            self.told((*agent, "agent"), partial(_built, panel, line), scopes)
         return panel
 
     def line(self, record: dict[str, Any], keys: Keys) -> Line:
@@ -135,10 +136,7 @@ class _Reader:
 
     def machine(self, name: str, keys: Keys) -> str:
         """A machine's text: of the catalogue, or in a file beside the study."""
-        if name in machine_names():
-            return text_of(name)
-        file = self.folder / name
-        return self.told(keys, lambda: decode(read_bytes(file), str(file)))
+        return self.told(keys, partial(machine_text, name, self.folder))
 
     def check(self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()) -> None:  # noqa: ANN401
         """Raise unless all keys are known, of the right kind, and there."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+from contextlib import suppress
+from multiprocessing import parent_process
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+STANDARD_ERROR = 2
+SAID = b"\nstopping after the next test, saving what was learnt ...\n"
+
 
 class DeferredInterrupt:
-    """While it lasts, the first Ctrl-C is only noted, and raised when `raise_if_asked` is called; a second one acts at once.
+    """While it lasts, the first Ctrl-C is only noted (and said to be), and raised when `raise_if_asked` is called; a second one acts at once.
 
     >>> with DeferredInterrupt() as interrupt:
     ...     interrupt.raise_if_asked()
@@ -34,6 +40,9 @@ class DeferredInterrupt:
         if self._asked:
             raise KeyboardInterrupt
         self._asked = True
+        if parent_process() is None:  # a worker's parent has heard it too, and says what it does
+            with suppress(OSError):
+                os.write(STANDARD_ERROR, SAID)  # not print: the signal may have come in the middle of one
 
     def raise_if_asked(self) -> None:
         """Raise the interrupt that was noted, if there was one."""

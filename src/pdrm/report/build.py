@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Sequence
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pdrm import __version__
 from pdrm.experiments.claims.claim import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
@@ -19,8 +15,8 @@ from pdrm.files.whole_file import write
 from pdrm.machines.catalogue import names
 from pdrm.report.claims import claims_section
 from pdrm.report.figures import anchor, study_section
-from pdrm.report.html import table
 from pdrm.report.machines import machine_section
+from pdrm.report.making import making_section
 from pdrm.report.page import Section, page
 from pdrm.report.paths import paths_section
 from pdrm.report.theory import k_section, sizes_section, theory_facts
@@ -28,7 +24,6 @@ from pdrm.report.water import ANCHOR as WATER
 from pdrm.report.water import water_section
 
 PAGE, FIGURES = "index.html", "figures"
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
 
 
 def write_report(
@@ -74,25 +69,8 @@ def _machines() -> Section:
 
 
 def _making(lines: Sequence[tuple[Study, Curves]], store: Store) -> Section:
-    """Versions, machine, time."""
-    timings = [store.timing(spec) for _, curves in lines for spec in curves.panel.specs(curves.line, curves.seeds)]
-    seconds = sum(timing["seconds"] for timing in timings)
-    when = sorted(timing["finished"] for timing in timings)
-    rows = [
-        ["pdrm", __version__],
-        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
-        ["packages", escape(", ".join(f"{name} {_version(name)}" for name in PACKAGES))],
-        ["runs", f"{len(timings):,}, {seconds / 60:.1f} minutes of one core in all"],
-        ["made", f"{when[0]} to {when[-1]}" if when else "–"],
-        ["data", '<a href="curves.csv">curves.csv</a>, <a href="summary.csv">summary.csv</a>, <a href="claims.json">claims.json</a>, '
-         "<code>figures/</code> (PDF and PNG), <code>runs/</code> (a folder a run: spec, curve, policy)"],
-        ["again", "<code>make reproduce</code>: what is done is not repeated"],
-    ]  # fmt: skip
-    return Section("making", "How it was made", table(["", ""], rows))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(not installed)"
+    data = (
+        '<a href="curves.csv">curves.csv</a>, <a href="summary.csv">summary.csv</a>, <a href="claims.json">claims.json</a>, '
+        "<code>figures/</code> (PDF and PNG), <code>runs/</code> (a folder a run: spec, curve, policy)"
+    )
+    return making_section(lines, store, data, "<code>make reproduce</code>: what is done is not repeated")

@@ -31,7 +31,8 @@ def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Sect
         link = anchors.get(one.claim.figure)
         text = escape(one.claim.text)
         shown = f'<a href="#{link}">{text}</a>' if link else text
-        rows.append([badge(one.verdict), f"<code>{escape(one.claim.id)}</code>", shown + _afterwards(one) + _why(one)])
+        verdict = badge(one.verdict) + (f"<br>{one.too_few}" if one.too_few else "")
+        rows.append([verdict, f"<code>{escape(one.claim.id)}</code>", shown + _afterwards(one) + _why(one)])
     return Section("claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
@@ -43,7 +44,7 @@ HEADS = (
 
 def anchor(study: Study) -> str:
     """Where the study is on the page."""
-    return f"study-{study.name}"
+    return f"study-{_plain_name(study.name)}"
 
 
 def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: Path) -> Section:
@@ -59,11 +60,14 @@ def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: P
             )
         )
     parts += [_panel(panel, mine, store, folder) for panel, mine in shown]
-    seeds = f'<p class="soft">{escape(_seeds(study))} Solid lines are the paper\'s agents, dashed ones ours.</p>'
+    dashed = " Solid lines are the paper's agents, dashed ones ours." if any(one.line.ours for one in lines) else ""
+    seeds = f'<p class="soft">{escape(_seeds(study) + dashed)}</p>'
     return Section(anchor(study), study.title or study.name, seeds + "".join(parts))
 
 
 def _seeds(study: Study) -> str:
+    if len(study.seeds) == 1:
+        return f"One seed ({study.seeds[0]}): no interval can be given."
     return f"{len(study.seeds)} seeds, the same for every agent: {', '.join(map(str, study.seeds))}."
 
 
@@ -80,23 +84,28 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) ->
 
 def _plot(figure: Figure, name: str, folder: Path, caption: str) -> str:
     for kind in FILES:
-        write(folder / f"{name}.{kind}", plot_bytes(figure, kind))
+        write(folder / f"{_plain_name(name)}.{kind}", plot_bytes(figure, kind))
     return picture(plot_bytes(figure, "svg"), "svg", caption, escape(caption))
+
+
+def _plain_name(name: str) -> str:
+    """A name for a file or a place on the page."""
+    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def _row(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
     low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
     iqm, below, above = interquartile_mean_interval([curves.final_scores])
-    known = bool(np.isfinite(curves.lowest))
+    known, several = bool(np.isfinite(curves.lowest)), len(curves.seeds) > 1
     specs = _specs(curves)
     results, timings = [store.result(spec) for spec in specs], [store.timing(spec) for spec in specs]
     return [
         escape(curves.line.name),
         curves.line.k,
         number(middle),
-        f"{number(low)} – {number(high)}",
+        f"{number(low)} – {number(high)}" if several else "–",
         number(iqm) if known else "–",
-        f"{number(below)} – {number(above)}" if known else "–",
+        f"{number(below)} – {number(above)}" if known and several else "–",
         f"{int((curves.final_success == 1).sum())} of {len(curves.seeds)}",
         number(_episodes(curves, lines)),
         number(float(np.median([result["rows"] for result in results]))),

@@ -31,7 +31,8 @@ def improvement_table(lines: Sequence[Curves]) -> str:
 def _row(curves: Curves, best: Curves) -> list[str]:
     found = probability_of_improvement_interval([_finals(curves)], [_finals(best)])
     value, low, high = (f"{100 * share:.0f} %" for share in found)
-    return [escape(curves.line.name), value, f"{low} – {high}"]
+    several = min(len(curves.seeds), len(best.seeds)) > 1
+    return [escape(curves.line.name), value, f"{low} – {high}" if several else "–"]
 
 
 def _finals(curves: Curves) -> Numbers:

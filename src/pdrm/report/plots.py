@@ -16,17 +16,28 @@ if TYPE_CHECKING:
 
 STYLES = ("-", "--", ":", "-.")
 INK = "#262a33"
+PANELS_IN_A_ROW = 2
 
 
 def panel_plot(lines: Sequence[Curves]) -> Figure:
     """The curves of one panel; agents that are ours are dashed."""
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axes = figure.subplots()
-    shades = colours([curves.line.key for curves in lines])
-    for curves in lines:
-        style = "--" if curves.line.ours else "-"
-        _curve(axes, curves, color=shades[curves.line.key], label=curves.line.name, linestyle=style)
-    _finish(axes, lines)
+    _panel(axes, lines, colours([curves.line.key for curves in lines]))
+    return figure
+
+
+def study_plot(panels: Sequence[Sequence[Curves]]) -> Figure:
+    """The panels of a study side by side, two in a row, each with its title and its own legend; one colour an agent in all."""
+    columns = min(len(panels), PANELS_IN_A_ROW)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(6.4 * columns, 4.6 * rows), layout="constrained")
+    places = figure.subfigures(rows, columns, squeeze=False).flat
+    shades = colours([curves.line.key for lines in panels for curves in lines])
+    for lines, place in zip(panels, places, strict=False):
+        axes = place.subplots()
+        axes.set_title(lines[0].panel.title or lines[0].panel.name, color=INK)
+        _panel(axes, lines, shades)
     return figure
 
 
@@ -41,6 +52,13 @@ def overview_plot(panels: Sequence[Sequence[Curves]]) -> Figure:
             _curve(axes, curves, color=shades[curves.line.key], label=label, linestyle=style, band=False)
     _finish(axes, [curves for lines in panels for curves in lines])
     return figure
+
+
+def _panel(axes: Axes, lines: Sequence[Curves], shades: dict[str, str]) -> None:
+    for curves in lines:
+        style = "--" if curves.line.ours else "-"
+        _curve(axes, curves, color=shades[curves.line.key], label=curves.line.name, linestyle=style)
+    _finish(axes, lines)
 
 
 def _curve(axes: Axes, curves: Curves, *, band: bool = True, **style: Any) -> None:  # noqa: ANN401 - matplotlib's

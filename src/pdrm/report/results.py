@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pdrm.experiments.curves import Curves
 
@@ -21,12 +21,21 @@ COLUMNS = {
 
 
 def results_markdown(lines: Sequence[Curves]) -> str:
-    """The table, in Markdown; "9/10": on nine of ten seeds."""
+    """The table of the paper's figures, in Markdown; "9/10": on nine of ten seeds."""
+    return _markdown(lines, COLUMNS)
+
+
+def own_results_markdown(lines: Sequence[Curves]) -> str:
+    """The same of studies of one's own: a column a line."""
+    return _markdown(lines, {curves.line.name: curves.line.name for curves in lines})
+
+
+def _markdown(lines: Sequence[Curves], columns: Mapping[str, str]) -> str:
     panels = dict.fromkeys(curves.panel.name for curves in lines)
     found = {(curves.panel.name, curves.line.name): curves for curves in lines}
-    rows = [["task", *COLUMNS], ["---"] * (1 + len(COLUMNS))]
+    rows = [["task", *columns], ["---"] * (1 + len(columns))]
     for panel in panels:
-        cells = [_cell(found.get((panel, line))) for line in COLUMNS.values()]
+        cells = [_cell(found.get((panel, line))) for line in columns.values()]
         rows.append([f"`{panel}`", *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

@@ -51,9 +51,21 @@ class Judged:
     parts: tuple[Part, ...] = ()
     why: str = ""
     """Why it was not run."""
+    seeds: int | None = None
+    """How many seeds the verdict rests on: those of the line that has the fewest; None: on no recorded run."""
+    of_seeds: int | None = None
+    """How many the paper's figure has."""
+
+    @property
+    def too_few(self) -> str:
+        """What is to be said of a verdict by fewer seeds than the paper's; nothing: it has them all."""
+        if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
+            return ""
+        return f"{self.seeds} of {self.of_seeds} seeds"
 
     def record(self) -> dict[str, Any]:
         """As JSON values."""
         parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
         own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.figure}
-        return {**own, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}
+        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds}
+        return {**own, **rests, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}

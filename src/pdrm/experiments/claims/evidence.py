@@ -11,6 +11,7 @@ from pdrm.experiments.paper.figures import STUDIES
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Panel, Study
 from pdrm.experiments.threshold import episodes_to_learn, learnt_at
+from pdrm.experiments.water_records import OWN
 
 
 @dataclass(slots=True)
@@ -21,6 +22,8 @@ class Evidence:
     folder: Path
     seeds: int | None = None
     """Only the first so many seeds; None: all that are recorded."""
+    fewest: tuple[int, int] | None = None
+    """Of the curves asked for since it was None: the fewest seeds recorded, and how many the paper's figure has."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
 
     def curves(self, panel: str, line: str) -> Curves:
@@ -32,7 +35,14 @@ class Evidence:
         found = self._read[key]
         if found is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
+        self.fewest = min(self.fewest or (len(found.seeds), len(study.seeds)), (len(found.seeds), len(study.seeds)))
         return found
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything of the paper's figures is recorded in the folder, WaterWorld's included."""
+        runs = (spec for study in STUDIES for _, _, spec in study.seeded(self.seeds).runs())
+        return (self.folder / OWN).is_dir() or any(self.store.done(spec) for spec in runs)
 
     def paper_lines(self, panel: str) -> list[str]:
         """The paper's own agents in a panel."""

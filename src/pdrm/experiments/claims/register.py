@@ -25,8 +25,11 @@ def judged(evidence: Evidence, figures: Collection[str] | None = None) -> list[J
 
 
 def _judge(claim: Claim, evidence: Evidence) -> Judged:
+    evidence.fewest = None
     try:
         parts = tuple(claim.rule(evidence))
     except NotRecorded as error:
         return Judged(claim, NOT_RUN, why=error.message)
-    return Judged(claim, HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD, parts)
+    seeds, of_seeds = evidence.fewest or (None, None)
+    verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
+    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds)
