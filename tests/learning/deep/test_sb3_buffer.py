@@ -1,5 +1,6 @@
 """The replay buffer for Stable-Baselines3: what it imagines is exactly what would have happened, row for row."""
 
+import gymnasium
 import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO
@@ -201,3 +202,44 @@ def test_an_observation_that_is_no_vector_is_refused():
     env = wrap(FiniteEnv("letter"), LETTER, "info", TopK(1))
     with pytest.raises(BadSetting, match="no vector"):
         CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)
+
+
+@pytest.mark.parametrize(
+    ("seen", "given", "told"),
+    [
+        (TopK(1), {"view": TopK(2)}, "observations are not those"),
+        (TopK(2), {"view": TopK(1)}, "observations are not those"),
+        (TopK(2), {"view": TopK(0)}, "observations are not those"),
+        (TopK(1), {"machine": catalogue("figure-1")}, "observations are not those"),
+        (TopK(1), {"counterfactuals": -1}, "whole number from 0 on"),
+        (TopK(1), {"counterfactuals": 1.5}, "whole number from 0 on"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
+    env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", seen, flatten=True)
+    kwargs = {"machine": LETTER, "view": seen, **given}
+    with pytest.raises(BadSetting, match=told):
+        DQN(
+            "MlpPolicy",
+            env,
+            replay_buffer_class=CounterfactualReplayBuffer,
+            replay_buffer_kwargs=kwargs,
+            device="cpu",
+            seed=0,
+        ).learn(200)
+
+
+def test_an_environment_without_a_machine_is_refused():
+    env = gymnasium.make("CartPole-v1")
+    kwargs = {"machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0", "view": TopK(0)}
+    agent = DQN(
+        "MlpPolicy",
+        env,
+        replay_buffer_class=CounterfactualReplayBuffer,
+        replay_buffer_kwargs=kwargs,
+        device="cpu",
+        seed=0,
+    )
+    with pytest.raises(BadSetting, match="says nothing of a machine"):
+        agent.learn(10)

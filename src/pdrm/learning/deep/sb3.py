@@ -41,6 +41,10 @@ class Imagined(NamedTuple):
     final: bool
 
 
+COMPARED = 100
+"""Rows of a new buffer that are compared with what the machine and the view would show."""
+
+
 class CounterfactualReplayBuffer(ReplayBuffer):
     """Give it to an agent with `replay_buffer_kwargs={"machine": machine, "view": TopK(1), "counterfactuals": 2}`.
 
@@ -75,6 +79,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         counterfactuals: int = 2,
         seed: int = 0,
     ) -> None:
+        if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
+            fault = f"counterfactuals is {counterfactuals!r}, but must be a whole number from 0 on"
+            raise BadSetting(fault, fix="counterfactuals=2")
         self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
         self._width = self._environment_width(observation_space)
@@ -123,7 +130,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     ) -> None:
         """Store one step of every environment."""
         for env, info in enumerate(infos):
-            record = info["machine"]
+            record = self._record(info, next_obs[env])
             label = record["label"]
             if label not in self._number:
                 self._number[label] = len(self._labels)
@@ -133,6 +140,18 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
             self._note(record["stack"])
         super().add(obs, next_obs, action, reward, done, infos)
+
+    def _record(self, info: dict[str, Any], seen: npt.NDArray[Any]) -> dict[str, Any]:
+        """What the wrapped environment says of the machine. The first rows are compared with what this buffer would show."""
+        if "machine" not in info:
+            raise BadSetting("the environment says nothing of a machine", fix="wrap it: pdrm.wrap(..., flatten=True)")
+        record: dict[str, Any] = info["machine"]
+        if not self.full and self.pos < COMPARED:
+            known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
+            if not known or not np.array_equal(seen[self._width :], self._seen(record["state"], record["stack"])):
+                fault = "the observations are not those of this machine, view and depth"
+                raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
+        return record
 
     def _note(self, stack: Stack) -> None:
         stack = stack[: self._kept]
