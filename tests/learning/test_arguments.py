@@ -28,7 +28,6 @@ from pdrm.errors import BadSetting
         ({"view": "full"}, "pdrm.FullStack()"),
         ({"settings": {}}, "Q"),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
 def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):

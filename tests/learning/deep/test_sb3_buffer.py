@@ -214,7 +214,6 @@ def test_an_observation_that_is_no_vector_is_refused():
         (TopK(1), {"counterfactuals": -1}, "whole number from 0 on"),
         (TopK(1), {"counterfactuals": 1.5}, "whole number from 0 on"),
     ],
-    ids=str,
 )
 def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
     env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", seen, flatten=True)
