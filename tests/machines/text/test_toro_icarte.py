@@ -68,6 +68,7 @@ def test_which_texts_are_taken_for_such_files():
     long = "0\n[1]\n" + "(0,0,'a',ConstantRewardFunction(1))\n" * 20
     for text in (long, "0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
         assert looks_like(text), text
+    assert looks_like("0\n[1]\n" + "(0,1,\n" * 12)  # by its head alone, however its rules end
     for text in (
         "0",
         "0\n",

@@ -10,7 +10,8 @@ from pdrm.errors import UnknownMachine, did_you_mean
 from pdrm.machines.text.build import AnyMachine
 from pdrm.machines.text.files import parse
 
-SENTENCE_END = re.compile(r"\.\)?(?=\s|$)")
+SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
+"""Where one sentence ends and another begins."""
 
 
 def names() -> list[str]:
@@ -31,16 +32,13 @@ def text_of(name: str) -> str:
 
 
 def about(name: str) -> str:
-    """What a machine is, in the whole sentences that the first line of its file has, or in the first one.
+    """What a machine is: the first sentence of its file.
 
     >>> about("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
     """
-    comments = takewhile(lambda line: line.startswith("//"), text_of(name).splitlines())
-    first, *more = (line.removeprefix("//").strip() for line in comments)
-    whole = " ".join([first, *more])
-    ends = [end.end() for end in SENTENCE_END.finditer(whole)]
-    return whole[: max((end for end in ends if end <= len(first)), default=min(ends, default=len(whole)))]
+    comment = "".join(takewhile(lambda line: line.startswith("//"), text_of(name).splitlines(keepends=True)))
+    return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
 def catalogue(name: str) -> AnyMachine:

@@ -1,0 +1,22 @@
+"""What the catalogue says of its machines."""
+
+import pytest
+
+from pdrm.machines.catalogue import about, names
+
+SAID = {
+    "anbn": "Section 5: a n times, then b n times (n at least 1).",
+    "letter-counting": "Appendix A, left: the counting reward automaton of Bester et al. for LetterEnv.",
+    "figure-1": "Figure 1: find the treasure t, then retrace the path to the start x.",
+    "multiple-treasure-maze": "MultipleTreasureMaze (Appendix E): find the safe place s; bring each treasure t back to it by the same "
+    "way; when all are found (T), retrace the way to the start x.",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_machine_is_described_by_its_first_sentence(name):
+    assert about(name) == SAID[name]
+
+
+def test_every_machine_is_described_by_a_sentence():
+    assert not [name for name in names() if not about(name).endswith(".") or "//" in about(name)]
