@@ -81,7 +81,8 @@ def results() -> dict[Path, dict[str, Any]]:
 
 
 def forget_survivors() -> None:
-    """Let those that no test noticed be tried again: there may be new tests."""
+    """Let those that no test noticed be tried again: there may be new tests, and which tests reach what is found out anew."""
+    (TREE / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
     for file, found in results().items():
         codes = found["exit_code_by_key"]
         found["exit_code_by_key"] = {name: None if code in SURVIVED else code for name, code in codes.items()}

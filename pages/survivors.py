@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REASONS = Path(__file__).parent / "survivors.toml"
+BRANCHES = Path(__file__).parent.parent / "docs" / "branches.json"
 HEAD = """# Mutants
 
 *Made by `make mutants`, with mutmut {mutmut} on Python {python}.*
@@ -96,7 +98,7 @@ def survivors_page(codes: dict[str, int | None], tree: Path) -> tuple[str, int]:
             (survivor(name) for name, code in codes.items() if status_by_exit_code[code] in ("survived", "no tests")),
             key=lambda one: (one.file, one.function, one.becomes),
         )
-    parts = [HEAD.format(**_numbers(counts))]
+    parts = [HEAD.format(**_numbers(counts)), *_branches()]
     known = reasons()
     chosen = [next((reason for reason in known if reason.fits(one)), None) for one in alive]
     for reason in known:
@@ -105,6 +107,18 @@ def survivors_page(codes: dict[str, int | None], tree: Path) -> tuple[str, int]:
     left = [one for one, why in zip(alive, chosen, strict=True) if why is None]
     parts += _section(f"Not explained yet ({len(left)})", "Look at these.", left) if left else []
     return "\n".join(parts), len(left)
+
+
+def _branches() -> list[str]:
+    """The branches that the tests take, where `make coverage` has counted them."""
+    if not BRANCHES.exists():
+        return []
+    rows = [
+        f"| `{folder}/` | {count['branches']:,} | {count['taken']:,} | {count['taken'] / count['branches']:.1%} |"
+        for folder, count in json.loads(BRANCHES.read_text(encoding="utf-8")).items()
+    ]
+    said = "## Branches\n\nWhich way every condition can go, and which ways the tests take (`make coverage`; it fails below 95 %):\n"
+    return [said, "| folder | branches | taken | |", "|---|---|---|---|", *rows, ""]
 
 
 def _numbers(counts: Counter[str]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 FOLDERS = ("machines", "product", "analysis")
+KEPT = Path(__file__).parents[1] / "docs" / "branches.json"
+"""What docs/mutants.md says of them."""
 LEAST = 95.0
 """Per cent of the branches of each folder."""
 
@@ -26,8 +28,11 @@ def shares(report):
 
 
 def main(file):
-    low = []
-    for folder, (branches, taken) in shares(json.loads(Path(file).read_text())).items():
+    low, found = [], shares(json.loads(Path(file).read_text()))
+    KEPT.write_text(
+        json.dumps({folder: {"branches": all_of, "taken": taken} for folder, (all_of, taken) in found.items()}) + "\n"
+    )
+    for folder, (branches, taken) in found.items():
         share = 100 * taken / branches
         sys.stdout.write(f"{folder:<10} {taken} of {branches} branches: {share:.1f} %\n")
         low += [folder] if share < LEAST else []

@@ -13,8 +13,8 @@ from pages.made import PAGES
 from pdrm.errors import explanations
 
 DOCS = Path(__file__).parents[2] / "docs"
-WITHOUT = {"E0806", "E1103"}
-"""Errors without an example: a package that is not installed, a cluster that dies."""
+WITHOUT = {"E1103"}
+"""Errors without an example: a cluster that dies."""
 
 
 @pytest.mark.parametrize("name", PAGES)

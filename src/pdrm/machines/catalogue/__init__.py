@@ -37,7 +37,7 @@ def about(name: str) -> str:
     >>> about("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
     """
-    comment = "".join(takewhile(lambda line: line.startswith("//"), text_of(name).splitlines(keepends=True)))
+    comment = "\n".join(takewhile(lambda line: line.startswith("//"), text_of(name).splitlines()))
     return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
