@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pdrm.experiments.plan import Planned
+from pdrm.experiments.plan import SECONDS_UNKNOWN, Planned
 from pdrm.experiments.store import Store
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -52,10 +52,14 @@ class Watched:
 
     def seconds_left(self) -> float | None:
         """A guess from how long the runs done so far took, those under way being half done; before the first is done, from the
-        lines' own guesses; None: nothing is known. A run without a guess counts by its episodes."""
-        guessed = all(run.seconds is not None for run in self.runs)
+        lines' own guesses; None: nothing is known. Where no line has a guess, runs count by
+        their episodes."""
+        guessed = any(run.seconds is not None for run in self.runs)
         work = {
-            run.spec.id: (run.seconds or 0.0) if guessed else float(run.spec.settings.episodes) for run in self.runs
+            run.spec.id: (SECONDS_UNKNOWN if run.seconds is None else run.seconds)
+            if guessed
+            else float(run.spec.settings.episodes)
+            for run in self.runs
         }
         half = sum(work[run.spec.id] for run in self.under_way) / 2
         now = sum(work[name] for name in self.done - self.before)
