@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pages.bench_plots import Axis, Bar, Curve, curve_plot, ratio_plot, share_plot
 from pages.benchmarks import GPU, records
-from pdrm.cli.bench_tables import Figures, numbers, three_digits
-from pdrm.drawing.growth import growth_plot
-from pdrm.drawing.plot_file import plot_bytes
-from pdrm.experiments.bench_analysis import NAMES, grown
+from pdrm.bench.analysis_bench import NAMES, grown
+from pdrm.bench.bench_tables import Figures, numbers, three_digits
+from pdrm.drawing.plots import growth_plot, plot_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from pdrm.drawing.sizes import COLOURS
+from pdrm.drawing.plots import COLOURS
 
 INK, GRID = "#262a33", "#e4e2dc"
 

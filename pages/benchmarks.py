@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pdrm.cli.bench_tables import TABLES, Figures, Grid, numbers
-from pdrm.experiments.bench_record import Record, read_record
+from pdrm.bench.bench_record import Record, read_record
+from pdrm.bench.bench_tables import TABLES, Figures, Grid, numbers
 
 RECORDS = Path(__file__).parent.parent / "docs" / "benchmarks"
 TEXTS = Path(__file__).parent / "texts"

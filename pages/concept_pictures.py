@@ -21,12 +21,10 @@ from pages.concepts.seeds import seeds_plot
 from pages.concepts.trade import trade_plot
 from pages.concepts.views import views_plot
 from pdrm.drawing import to_dot
-from pdrm.drawing.episode import episode_plot
-from pdrm.drawing.layout import rendered
-from pdrm.drawing.sizes import sizes_plot
+from pdrm.drawing.graphviz import rendered
+from pdrm.drawing.plots import episode_plot, sizes_plot, witness_plot
 from pdrm.drawing.trace import trace_dot
-from pdrm.drawing.witness import witness_plot
-from pdrm.report.plots import panel_plot
+from pdrm.report.curve_plots import panel_plot
 
 
 class GraphPicture(NamedTuple):

@@ -8,9 +8,8 @@ import itertools
 from dataclasses import fields
 from typing import Any
 
-from pdrm.learning.deep.algorithm import algorithm_of
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.settings import QLearning
+from pdrm.learning.deep.deep_training import algorithm_of
+from pdrm.learning.tabular.settings import Hierarchical, QLearning
 
 HEAD = """# Settings of the agents
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pdrm.errors import PdrmError
-from pdrm.files.whole_file import write
+from pdrm.files import write
 from proofs.budget import seconds_of
 from proofs.checked import checked
 from proofs.page import page

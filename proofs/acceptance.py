@@ -14,9 +14,9 @@ from random import Random
 from automata.pda.dpda import DPDA
 
 from pdrm.errors import UndefinedMove
-from pdrm.machines.guard import Label, label_text
+from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import ANY, NONE, Transition
+from pdrm.machines.transitions import ANY, NONE, Transition
 from proofs.random_machines import described, random_machine, random_words
 
 MACHINES = 100

@@ -10,13 +10,12 @@ from random import Random
 from typing import NamedTuple
 
 from pdrm.errors import MachineFinished, UndefinedMove
-from pdrm.machines.configuration import Step
-from pdrm.machines.guard import Label, label_text
-from pdrm.machines.kernels import run
+from pdrm.machines.configurations import Step
+from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.runs import FINISHED, OK, UNDEFINED, Words
-from pdrm.machines.stacks import Stacks
-from pdrm.machines.table import Symbols, Table, begin_table, step_table, tabulate
+from pdrm.machines.stacks import FINISHED, OK, UNDEFINED, Stacks, Words
+from pdrm.machines.step_kernel import run
+from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from proofs.random_machines import described, random_machine, random_words
 
 MACHINES = 100

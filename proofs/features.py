@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from pdrm.errors import UndefinedMove
-from pdrm.machines.configuration import Step
-from pdrm.machines.guard import Label
+from pdrm.machines.configurations import Step
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import ANY, NONE, Transition
+from pdrm.machines.transitions import ANY, NONE, Transition
 from proofs.random_machines import random_machine, random_words
 
 FEATURES = (

@@ -7,16 +7,15 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.learning.tabular import progress as at
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
-from pdrm.learning.tabular.hierarchical_policy import HierarchicalPolicy
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of
 from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.settings import Hierarchical
+from pdrm.learning.tabular.training import HierarchicalTraining
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.view import View
+from pdrm.product.views import View
 from proofs.learners import VIEWS, ended, rows_of
 from proofs.random_machines import described, random_machine
 from proofs.random_products import random_domain

@@ -16,10 +16,10 @@ import jax
 import numpy as np
 
 from pdrm.errors import UndefinedMove
-from pdrm.machines.guard import Label, label_text
+from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.table import Table, begin_table, tabulate
-from pdrm.product.jax_env.machine import OK, OVERFLOW, UNDEFINED, JaxMachine
+from pdrm.machines.tables import Table, begin_table, tabulate
+from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, UNDEFINED, JaxMachine
 from proofs.random_machines import described, random_machine, random_words
 
 MACHINES = 100

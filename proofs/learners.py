@@ -8,20 +8,19 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.tabular import progress as at
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.memory import AnyMemory
+from pdrm.learning.tabular.policy import Policy, policy_of
+from pdrm.learning.tabular.policy_table import SeenTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Chance, streams
-from pdrm.learning.tabular.reading import AnyMemory
-from pdrm.learning.tabular.seen_table import SeenTable
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.training import Training
+from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.translation import counting_to_pushdown
-from pdrm.product.view import FullStack, TopK, View
+from pdrm.product.views import FullStack, TopK, View
 from proofs.random_counting import counting_automaton
 from proofs.random_machines import random_machine
 from proofs.random_products import random_domain

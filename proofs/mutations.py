@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pdrm.errors import PdrmError
-from pdrm.machines.catalogue import catalogue, names, text_of
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import to_json
-from pdrm.machines.text.source import decode
-from pdrm.machines.text.writer import to_text
+from pdrm.language.json_form import to_json
+from pdrm.language.loading import catalogue, names, parse, text_of
+from pdrm.language.source import decode
+from pdrm.language.writer import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from random import Random
 from pycrm.automaton import CountingRewardMachine  # type: ignore[import-untyped]
 
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import Event, Exactly, Guard, Label
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.guards import Event, Exactly, Guard, Label
+from pdrm.machines.transitions import Otherwise
 
 WORDS = 50_000
 """Words in one check."""

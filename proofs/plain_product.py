@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
-from pdrm.machines.configuration import Configuration, Step
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import Stack
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.machines.transitions import Stack
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 from proofs.random_machines import described
 
 END = -1

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, SeveralErrors
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Formula, Guard, Label, Not, Or
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Formula, Guard, Label, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.transitions import Otherwise, Transition
 
 EVENTS = ("a", "b", "c")
 STATES = ("u0", "u1", "u2")

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Formula, Guard, Label, Not, Or
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Formula, Guard, Label, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import ANY, NONE, Otherwise, Transition
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 
 EVENTS = ("a", "b", "c", "d")
 SYMBOLS = ("#", "A", "B", "C")

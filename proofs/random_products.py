@@ -9,11 +9,11 @@ from random import Random
 import numpy as np
 
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import Otherwise
-from pdrm.product.finite.arrays import Bound
+from pdrm.machines.transitions import Otherwise
+from pdrm.product.finite_kernel import Bound
 from proofs.plain_product import Case, Plain, plain_product
 from proofs.random_machines import random_machine
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from pdrm.files.whole_file import write
+from pdrm.files import write
 from proofs.checked import Checked
 from proofs.proof import Proof
 from proofs.source import ROOT

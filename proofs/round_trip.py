@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from random import Random
 
+from pdrm.language.json_form import to_json
+from pdrm.language.loading import parse
+from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import to_json
-from pdrm.machines.text.writer import to_text
 from proofs.random_counting import counting_automaton
 from proofs.random_machines import random_machine
 

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from pdrm.analysis.policy_size import stack_strings, theorem_1, theorem_2
-from pdrm.analysis.reach.stacks import reached
-from pdrm.analysis.reach.views import reachable_views
-from pdrm.analysis.stack_growth import StackGrowth, stack_growth
-from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
-from pdrm.machines.configuration import Configuration
+from pdrm.analysis.reach import reachable_views, reached
+from pdrm.analysis.sizes import stack_strings, theorem_1, theorem_2
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
+from pdrm.machines.transitions import Otherwise
 from proofs.random_domains import random_domain
 from proofs.random_machines import described, random_machine
 

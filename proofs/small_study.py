@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pdrm.experiments.files import load_study
-from pdrm.experiments.reproduce import RUNS, run_study
+from pdrm.experiments.curves import CURVES, SUMMARY
+from pdrm.experiments.run_study import RUNS, run_study
 from pdrm.experiments.store import TIMING
 from pdrm.experiments.study import Study
-from pdrm.experiments.tables import CURVES, SUMMARY
+from pdrm.experiments.study_file import load_study
 
 STUDY_FILE = "study.toml"
 STUDY_TEXT = """\

@@ -6,12 +6,10 @@ from __future__ import annotations
 from random import Random
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UndefinedMove
+from pdrm.machines.conversions import BOX, counting_to_pushdown, pushdown_configuration, pushdown_to_counting
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guard import Label
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.stack_number import pushdown_configuration
-from pdrm.machines.translation import BOX, counting_to_pushdown
 from proofs.random_counting import counting_automaton, pushdown_machine, word
 
 MACHINES = 100

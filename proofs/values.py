@@ -16,11 +16,11 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.value_iteration import values
-from pdrm.analysis.values.exact import exact_values
+from pdrm.analysis.exact import exact_values
+from pdrm.analysis.values import values
 from pdrm.errors import UnboundedStep
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 from proofs.plain_product import END, Case, Plain, fraction, most_paid, plain_product
 from proofs.random_products import LARGE, REWARDS, random_case
 from proofs.storm import Bounds, exact_solution, sound_solution

@@ -12,11 +12,11 @@ import gymnasium
 from gymnasium import spaces
 
 from pdrm.errors import FinishedAtReset, UndefinedMove
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.guard import Label
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.gym_env import wrap
-from pdrm.product.view import TopK
+from pdrm.product.views import TopK
+from pdrm.product.wrapping import wrap
 from proofs.random_machines import described, random_machine
 
 EPISODES = 5_000

@@ -1,6 +1,7 @@
 """What the tests share: the `pdrm` command run in this process."""
 
 import os
+import signal
 import sys
 from dataclasses import dataclass
 
@@ -8,6 +9,11 @@ import pytest
 
 # XLA's pool of threads for the processor can stall on machines with few cores.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+# A suite started in the background, or by a supervisor, inherits an ignored SIGINT, and so would every process that the tests
+# start and interrupt. Python's own handler becomes the default in them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True, slots=True)

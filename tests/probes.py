@@ -1,8 +1,8 @@
 """Tiny worlds whose values are known by hand: every learner must reach them."""
 
 from pdrm.domains import from_arrays
-from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.machines.text.files import parse
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.language.loading import parse
 
 
 def corridor() -> FiniteDomain:

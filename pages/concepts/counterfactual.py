@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pages.concepts.sheet import SOFT, STATES, Point, arrow, box, cell, grid, sheet, words
-from pdrm.drawing.witness import SEEN
+from pdrm.drawing.plots import SEEN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pages.concepts.sheet import SOFT, Point, arrow, cell, grid, sheet, words
-from pdrm.drawing.episode import SHADES
+from pdrm.drawing.plots import SHADES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from matplotlib.patches import Rectangle
 
 from pages.concepts.sheet import SOFT, STATES, sheet, words
-from pdrm.drawing.episode import INK, TINTS
+from pdrm.drawing.plots import INK, TINTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from pdrm.domains.picture import FLOOR, WALL
-from pdrm.drawing.episode import INK, PLACE, SHADES, STONE
-from pdrm.drawing.witness import SEEN, UNSEEN
+from pdrm.domains.finite_domain import FLOOR, WALL
+from pdrm.drawing.plots import INK, PLACE, SEEN, SHADES, STONE, UNSEEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

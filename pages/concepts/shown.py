@@ -16,14 +16,13 @@ from pages.concepts.counterfactual import Imagined
 from pages.concepts.labels import Move
 from pages.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
-from pdrm.domains.picture import Picture as GridPicture
-from pdrm.drawing.episode import Shown
-from pdrm.drawing.witness import Drawn
-from pdrm.drawing.words import number_sign
+from pdrm.domains.finite_domain import Picture as GridPicture
+from pdrm.drawing.label_tokens import number_sign
+from pdrm.drawing.plots import Drawn, Shown
 from pdrm.experiments.curves import Curves
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.learning.tabular.settings import Counterfactuals
-from pdrm.machines.guard import label_text
+from pdrm.machines.guards import label_text
 from pdrm.product.any_machine import pushdown_machine
 
 MAZE, MACHINE = pdrm.domain("maze-5x5"), pushdown_machine("treasure-maze")

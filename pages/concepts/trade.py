@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from pdrm.drawing.episode import INK, SHADES
+from pdrm.drawing.plots import INK, SHADES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

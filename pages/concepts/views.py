@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.patches import Rectangle
 
 from pages.concepts.sheet import SOFT, sheet, stack, words
-from pdrm.drawing.episode import INK
-from pdrm.drawing.witness import SEEN, UNSEEN
+from pdrm.drawing.plots import INK, SEEN, UNSEEN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

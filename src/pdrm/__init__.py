@@ -32,79 +32,71 @@ if TYPE_CHECKING:
     )
     from pdrm.drawing import draw, draw_run
     from pdrm.errors import PdrmError
-    from pdrm.experiments.backends import Workers
-    from pdrm.experiments.files import load_study
-    from pdrm.experiments.reproduce import run_study
+    from pdrm.experiments.execution import Workers
+    from pdrm.experiments.run_study import run_study
     from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases
     from pdrm.experiments.study import Line, Panel, Study
-    from pdrm.learning.deep.policy import DeepPolicy, load_deep_policy
+    from pdrm.experiments.study_file import load_study
+    from pdrm.language.json_form import to_json
+    from pdrm.language.loading import catalogue, load, parse, parse_word, save
+    from pdrm.language.writer import to_text
+    from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.learning.tabular.evaluation import Trained
-    from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-    from pdrm.learning.tabular.learnt import policy_of
-    from pdrm.learning.tabular.options.training import HierarchicalTraining
-    from pdrm.learning.tabular.policies import load_policy
-    from pdrm.learning.tabular.settings import QLearning
-    from pdrm.learning.tabular.training import Training
-    from pdrm.machines.catalogue import catalogue
-    from pdrm.machines.configuration import Configuration
-    from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.machines.counting_transition import CountingTransition
-    from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+    from pdrm.learning.tabular.policy import load_policy, policy_of
+    from pdrm.learning.tabular.settings import Hierarchical, QLearning
+    from pdrm.learning.tabular.training import HierarchicalTraining, Training
+    from pdrm.machines.configurations import Configuration
+    from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
+    from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+    from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-    from pdrm.machines.simulation import pushdown_to_counting
-    from pdrm.machines.table import begin_table, step_table, tabulate
-    from pdrm.machines.text.files import load, parse, save
-    from pdrm.machines.text.json_form import to_json
-    from pdrm.machines.text.words import parse_word
-    from pdrm.machines.text.writer import to_text
-    from pdrm.machines.transition import Otherwise, Transition
-    from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
-    from pdrm.product.gym_env import wrap
-    from pdrm.product.vector_env import wrap_vector
-    from pdrm.product.view import FullStack, TopK
+    from pdrm.machines.tables import begin_table, step_table, tabulate
+    from pdrm.machines.transitions import Otherwise, Transition
+    from pdrm.product.views import FullStack, TopK
+    from pdrm.product.wrapping import wrap, wrap_vector
 
 __version__ = "0.1.0"
 
 _HOMES = {
     # What is rewarded (Sections 2 and 3)
     "PushdownRewardMachine": "pdrm.machines.pushdown",
-    "Transition": "pdrm.machines.transition",
-    "Otherwise": "pdrm.machines.transition",
-    "Configuration": "pdrm.machines.configuration",
+    "Transition": "pdrm.machines.transitions",
+    "Otherwise": "pdrm.machines.transitions",
+    "Configuration": "pdrm.machines.configurations",
     "RewardMachine": "pdrm.machines.reward_machine",
     "RewardTransition": "pdrm.machines.reward_machine",
-    "load": "pdrm.machines.text.files",
-    "parse": "pdrm.machines.text.files",
-    "save": "pdrm.machines.text.files",
-    "to_text": "pdrm.machines.text.writer",
-    "to_json": "pdrm.machines.text.json_form",
-    "parse_word": "pdrm.machines.text.words",
-    "catalogue": "pdrm.machines.catalogue",
+    "load": "pdrm.language.loading",
+    "parse": "pdrm.language.loading",
+    "save": "pdrm.language.loading",
+    "to_text": "pdrm.language.writer",
+    "to_json": "pdrm.language.json_form",
+    "parse_word": "pdrm.language.loading",
+    "catalogue": "pdrm.language.loading",
     # Which labels a rule reads
-    "Event": "pdrm.machines.guard",
-    "Not": "pdrm.machines.guard",
-    "And": "pdrm.machines.guard",
-    "Or": "pdrm.machines.guard",
-    "Exactly": "pdrm.machines.guard",
-    "ALWAYS": "pdrm.machines.guard",
-    "SILENT": "pdrm.machines.guard",
+    "Event": "pdrm.machines.guards",
+    "Not": "pdrm.machines.guards",
+    "And": "pdrm.machines.guards",
+    "Or": "pdrm.machines.guards",
+    "Exactly": "pdrm.machines.guards",
+    "ALWAYS": "pdrm.machines.guards",
+    "SILENT": "pdrm.machines.guards",
     # A machine as integer tables
-    "tabulate": "pdrm.machines.table",
-    "begin_table": "pdrm.machines.table",
-    "step_table": "pdrm.machines.table",
+    "tabulate": "pdrm.machines.tables",
+    "begin_table": "pdrm.machines.tables",
+    "step_table": "pdrm.machines.tables",
     # The comparison with counting (Section 5, Appendices A and B)
     "CountingRewardAutomaton": "pdrm.machines.counting",
-    "CountingTransition": "pdrm.machines.counting_transition",
-    "counting_to_pushdown": "pdrm.machines.translation",
-    "reward_machine_to_pushdown": "pdrm.machines.translation",
-    "pushdown_to_counting": "pdrm.machines.simulation",
+    "CountingTransition": "pdrm.machines.counting",
+    "counting_to_pushdown": "pdrm.machines.conversions",
+    "reward_machine_to_pushdown": "pdrm.machines.conversions",
+    "pushdown_to_counting": "pdrm.machines.conversions",
     # What it solves: the product with an environment (Definition 2)
-    "wrap": "pdrm.product.gym_env",
-    "wrap_vector": "pdrm.product.vector_env",
-    "TopK": "pdrm.product.view",
-    "FullStack": "pdrm.product.view",
+    "wrap": "pdrm.product.wrapping",
+    "wrap_vector": "pdrm.product.wrapping",
+    "TopK": "pdrm.product.views",
+    "FullStack": "pdrm.product.views",
     # Where it acts
     "domain": "pdrm.domains",
     "find_domain": "pdrm.domains",
@@ -123,13 +115,13 @@ _HOMES = {
     # How it learns (Sections 6 and 7)
     "QLearning": "pdrm.learning.tabular.settings",
     "Training": "pdrm.learning.tabular.training",
-    "Hierarchical": "pdrm.learning.tabular.hierarchical_settings",
-    "HierarchicalTraining": "pdrm.learning.tabular.options.training",
-    "policy_of": "pdrm.learning.tabular.learnt",
-    "load_policy": "pdrm.learning.tabular.policies",
+    "Hierarchical": "pdrm.learning.tabular.settings",
+    "HierarchicalTraining": "pdrm.learning.tabular.training",
+    "policy_of": "pdrm.learning.tabular.policy",
+    "load_policy": "pdrm.learning.tabular.policy",
     "Trained": "pdrm.learning.tabular.evaluation",
-    "DeepPolicy": "pdrm.learning.deep.policy",
-    "load_deep_policy": "pdrm.learning.deep.policy",
+    "DeepPolicy": "pdrm.learning.deep.deep_policy",
+    "load_deep_policy": "pdrm.learning.deep.deep_policy",
     "CounterfactualReplayBuffer": "pdrm.learning.deep.sb3",
     # What can be proved (Section 4)
     "check_k": "pdrm.analysis.check_k",
@@ -140,9 +132,9 @@ _HOMES = {
     "Study": "pdrm.experiments.study",
     "Panel": "pdrm.experiments.study",
     "Line": "pdrm.experiments.study",
-    "load_study": "pdrm.experiments.files",
-    "run_study": "pdrm.experiments.reproduce",
-    "Workers": "pdrm.experiments.backends",
+    "load_study": "pdrm.experiments.study_file",
+    "run_study": "pdrm.experiments.run_study",
+    "Workers": "pdrm.experiments.execution",
     "TensorBoard": "pdrm.experiments.sinks",
     "WeightsAndBiases": "pdrm.experiments.sinks",
     # Looking at machines

@@ -8,14 +8,12 @@ import pytest
 
 from pdrm.analysis.certificate import load_certificate
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import fault
-from pdrm.analysis.checker.ends import step_ends
+from pdrm.analysis.checker import fault, step_ends
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadCertificate
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.text.files import parse
+from pdrm.language.loading import catalogue, parse
+from pdrm.machines.configurations import Configuration
 
 CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0), ("deliver-4-8", None, 2)]
 

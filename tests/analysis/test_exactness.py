@@ -8,14 +8,13 @@ import pytest
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.checker import fault
 from pdrm.analysis.optimal import optimal
-from pdrm.analysis.value_iteration import values
+from pdrm.analysis.values import values
+from pdrm.bench.analysis_bench import bounded
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
-from pdrm.experiments.bench_products import bounded
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.domains.paper_domains import domain
+from pdrm.language.loading import catalogue, parse
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 
 STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay {0}\nu -> end : a, eps / eps, {1}\nu -> end : b, eps / eps, {2}\n"
 

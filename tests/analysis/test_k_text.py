@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pdrm.analysis.check_k import check_k
-from pdrm.analysis.k_text import lines, numbers_text, summary
-from pdrm.analysis.sufficient_k import Answer
-from pdrm.analysis.views import MOST_K
+from pdrm.analysis.check_k import check_k, lines, numbers_text, summary
+from pdrm.analysis.sufficient_k import MOST_K, Answer
 from pdrm.errors import BadSetting
-from pdrm.product.finite.arrays import Bound
+from pdrm.product.finite_kernel import Bound
 
 
 @pytest.fixture(scope="module")

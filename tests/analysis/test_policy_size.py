@@ -7,22 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdrm.analysis.all_words import all_words
-from pdrm.analysis.palindrome import _counted, _stacked, blowup
-from pdrm.analysis.policy_size import stack_strings, strings_up_to, theorem_1, theorem_2, theorem_4
-from pdrm.analysis.reach.stacks import reached
-from pdrm.analysis.reach.views import reachable_views
-from pdrm.analysis.size_claims import DOMAINS, catalogue_record, size_claims
-from pdrm.analysis.sizes import number, sizes_record
-from pdrm.analysis.stack_growth import stack_growth
+from pdrm.analysis.palindrome import DOMAINS, _counted, _stacked, all_words, blowup, catalogue_record, size_claims
+from pdrm.analysis.reach import reachable_views, reached
+from pdrm.analysis.sizes import number, sizes_record, stack_strings, strings_up_to, theorem_1, theorem_2, theorem_4
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
-from pdrm.machines.catalogue import catalogue, names
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.stack_number import counting_configuration
-from pdrm.machines.text.files import parse
+from pdrm.language.loading import catalogue, names, parse
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
+from pdrm.machines.pushdown_analysis import stack_growth
 from pdrm.product.any_machine import pushdown_machine
 from proofs import sizes as proof
 from tests.strategies import machines

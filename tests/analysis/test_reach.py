@@ -6,19 +6,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.analysis.all_words import MOST_LABELS, all_words
-from pdrm.analysis.reach.kernels import meet
-from pdrm.analysis.reach.met import Met
-from pdrm.analysis.reach.stacks import reached
-from pdrm.analysis.reach.views import reachable_views
-from pdrm.analysis.size_claims import catalogue_record
+from pdrm.analysis.graph_kernel import reached as reached_by
+from pdrm.analysis.palindrome import MOST_LABELS, all_words, catalogue_record
+from pdrm.analysis.reach import reachable_views, reached
+from pdrm.analysis.reach_kernel import Met, meet
 from pdrm.analysis.sizes import number, sizes_record
-from pdrm.analysis.values.graph.kernels import reached as reached_by
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
+from pdrm.language.loading import catalogue, parse
 
 
 def test_states_are_numbered_as_they_are_met():
@@ -76,6 +72,6 @@ def test_a_number_that_is_not_known_stays_so():
 
 
 def test_a_machine_without_a_stack_has_no_sizes(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.size_claims.catalogue", lambda _: catalogue("letter-cra"))
+    monkeypatch.setattr("pdrm.analysis.palindrome.catalogue", lambda _: catalogue("letter-cra"))
     with pytest.raises(BadSetting, match="the machine of `letter` has no stack"):
         catalogue_record("letter")

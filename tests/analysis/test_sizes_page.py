@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.analysis.palindrome import blowup
-from pdrm.analysis.size_claims import DOMAINS, catalogue_record
-from pdrm.cli.sizes import number_text
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.simulation import pushdown_to_counting
+from pdrm.analysis.palindrome import DOMAINS, blowup, catalogue_record
+from pdrm.cli.size_command import number_text
+from pdrm.language.loading import catalogue
+from pdrm.machines.conversions import pushdown_to_counting
 
 pytestmark = pytest.mark.compiled
 

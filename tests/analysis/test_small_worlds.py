@@ -12,11 +12,10 @@ from pdrm.analysis.k_gap import k_gap
 from pdrm.analysis.optimal import optimal
 from pdrm.analysis.sufficient_k import answers
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.domains.paper_domains import domain
+from pdrm.language.loading import catalogue, parse
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 
 EVENTS = ("a", "b", "c", "x", "y", "w", "v")
 HEAD = "name ways\nevents a b c x y w v\nexclusive a b c x y w v\nstack # X Y W V\nstart u\nfinal end\notherwise go end 0\n"
@@ -166,7 +165,7 @@ def test_states_that_depend_on_too_many_others_have_no_exact_value(monkeypatch):
     product = FiniteProduct(where, machine, Bound(4, "block"))
     whole = optimal(product, 0.99)
     assert set(whole.exact) == {0, 1, 2, 3}
-    monkeypatch.setattr("pdrm.analysis.values.exact.MOST_TOGETHER", 0)
+    monkeypatch.setattr("pdrm.analysis.exact.MOST_TOGETHER", 0)
     without = optimal(FiniteProduct(where, machine, Bound(4, "block")), 0.99)
     assert without.exact == {}
     assert without.surely.tolist() == whole.surely.tolist() == [1] * 4

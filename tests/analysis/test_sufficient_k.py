@@ -8,15 +8,14 @@ from pdrm.analysis.check_k import check_k
 from pdrm.analysis.optimal import MOST_ACTIONS, optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, answers
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.guard import Event
+from pdrm.language.loading import catalogue, save
+from pdrm.machines.guards import Event
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.text.files import save
-from pdrm.machines.transition import Otherwise
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.machines.transitions import Otherwise
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 
 pytestmark = pytest.mark.compiled
 

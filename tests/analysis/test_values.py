@@ -6,16 +6,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.analysis.value_iteration import values
-from pdrm.analysis.values.exact import exact_values
-from pdrm.analysis.values.rationals import chances, largest_reward, simplest
+from pdrm.analysis.exact import exact_values
+from pdrm.analysis.values import chances, largest_reward, simplest, values
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError, UnboundedStep
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.finite.arrays import Bound
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.language.loading import catalogue, parse
+from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import FiniteProduct
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 

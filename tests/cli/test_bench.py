@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from pdrm.bench.bench_record import read_record
+from pdrm.bench.deep_bench import Sizes
 from pdrm.errors import MissingPackage
-from pdrm.experiments.bench_deep import Sizes
-from pdrm.experiments.bench_record import read_record
 
 SIZES = ("small", "middle", "large")
 PROMISED = {
@@ -48,7 +48,7 @@ def test_the_figures_are_there(pdrm):
 
 def test_the_table(pdrm, monkeypatch):
     figures = dict.fromkeys(PROMISED | {"q_steps_per_s_top_1", "cprm_updates_per_s_top_1"}, 1234.5)
-    monkeypatch.setattr("pdrm.experiments.bench_tabular.bench_tabular", lambda _seconds, _told: figures)
+    monkeypatch.setattr("pdrm.bench.tabular_bench.bench_tabular", lambda _seconds, _told: figures)
     outcome = pdrm("bench", "tabular")
     assert outcome.code == 0
     assert "PyCRM" in outcome.out
@@ -84,8 +84,8 @@ def test_without_the_peer_it_says_how_to_get_it(pdrm, monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     """Products that take a moment."""
-    monkeypatch.setattr("pdrm.experiments.bench_analysis.SIZES", {"letter": (3, 5, 9), "brackets": (2, 3, 4)})
-    monkeypatch.setattr("pdrm.experiments.bench_analysis.GROWTH", {"letter": (2, 4), "maze": range(2, 5)})
+    monkeypatch.setattr("pdrm.bench.analysis_bench.SIZES", {"letter": (3, 5, 9), "brackets": (2, 3, 4)})
+    monkeypatch.setattr("pdrm.bench.analysis_bench.GROWTH", {"letter": (2, 4), "maze": range(2, 5)})
 
 
 @pytest.mark.usefixtures("small")
@@ -144,7 +144,7 @@ def test_without_a_name_what_cannot_run_is_left_out(pdrm, monkeypatch):
     def missing(_seconds, _told):
         raise MissingPackage("Storm is not installed", fix="pip install stormpy")
 
-    monkeypatch.setattr("pdrm.experiments.bench_analysis.bench_analysis", missing)
+    monkeypatch.setattr("pdrm.bench.analysis_bench.bench_analysis", missing)
     outcome = pdrm("bench", "--json")
     assert outcome.code == 0
     assert set(json.loads(outcome.out)) == {"of_tabular", "of_deep"}
@@ -176,12 +176,12 @@ def test_a_folder_for_records_is_asked_for_first(pdrm, tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Few environments and steps."""
-    monkeypatch.setattr("pdrm.experiments.bench_deep.ON_CPU", Sizes(random=(2,), ppo=(2,)))
-    monkeypatch.setattr("pdrm.experiments.bench_deep.N_STEPS", 4)
-    monkeypatch.setattr("pdrm.experiments.bench_deep.BATCHES", 2)
-    monkeypatch.setattr("pdrm.experiments.bench_deep.EPOCHS", (1, 2))
+    monkeypatch.setattr("pdrm.bench.deep_bench.ON_CPU", Sizes(random=(2,), ppo=(2,)))
+    monkeypatch.setattr("pdrm.bench.deep_bench.N_STEPS", 4)
+    monkeypatch.setattr("pdrm.bench.deep_bench.BATCHES", 2)
+    monkeypatch.setattr("pdrm.bench.deep_bench.EPOCHS", (1, 2))
     beside = {"": {"n_envs": 1, "n_steps": 8, "batch_size": 4, "n_epochs": 1}}
-    monkeypatch.setattr("pdrm.experiments.bench_sb3.BESIDE", beside)
+    monkeypatch.setattr("pdrm.bench.deep_bench.BESIDE", beside)
 
 
 @pytest.mark.usefixtures("few")
@@ -201,7 +201,7 @@ def test_deep_beside_stable_baselines3(pdrm, tmp_path):
 
 def test_deep_without_stable_baselines3_says_how_to_get_it(pdrm, monkeypatch):
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    for module in ("pdrm.experiments.bench_sb3", "pdrm.learning.deep.sb3_water"):
+    for module in ("pdrm.bench.deep_bench", "pdrm.bench.deep_bench"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     outcome = pdrm("bench", "deep")
     assert outcome.code == 2

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdrm.errors import explanations
-from pdrm.machines.catalogue import names, text_of
-from pdrm.machines.text.files import load
+from pdrm.language.loading import load, names, text_of
 
 
 def test_check_says_ok_and_what_to_do_next(pdrm):

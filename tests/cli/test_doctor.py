@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.cli import doctor
+from pdrm.cli import setup_commands as doctor
 
 REQUIRED = [
     "numpy>=2.0",
@@ -90,7 +90,7 @@ def test_a_gpu_that_jax_does_not_use_is_told(tmp_path, monkeypatch):
 
 
 def test_it_is_quick_and_loads_nothing_heavy():
-    code = "import sys; import pdrm.cli.doctor as d; d.groups(); print([m for m in ('jax', 'torch', 'numba', 'numpy') if m in sys.modules])"
+    code = "import sys; import pdrm.cli.setup_commands as d; d.groups(); print([m for m in ('jax', 'torch', 'numba', 'numpy') if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
 

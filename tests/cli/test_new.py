@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pdrm.cli.new import make_project
+from pdrm.cli.setup_commands import make_project
 
 FILES = {
     "grid": {"README.md", "map.txt", "study.toml", "task.pdrm", "test_task.py"},

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import pdrm as library
-from pdrm.cli.sizes import print_sizes
-from pdrm.drawing.sizes import curves, draw_sizes
+from pdrm.cli.size_command import print_sizes
+from pdrm.drawing.plots import curves, draw_sizes
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

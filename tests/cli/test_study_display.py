@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from pdrm.cli.study_display import Watched
-from pdrm.experiments.plan import planned
-from pdrm.experiments.reproduce import store_in
+from pdrm.cli.display import Watched
+from pdrm.experiments.execution import planned
+from pdrm.experiments.run_study import store_in
 from pdrm.experiments.store import perform
 from tests.experiments.small import small_study
 

@@ -209,7 +209,7 @@ def test_ids_of_the_catalogue_stay(pdrm, tmp_path):
 
 
 def test_a_worker_that_was_stopped_begins_no_other_run(monkeypatch):
-    from pdrm.cli import training_display
+    from pdrm.cli import display as training_display
 
     monkeypatch.setattr(training_display, "_STOPPED", threading.Event())
     begun = []

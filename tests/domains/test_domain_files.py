@@ -7,7 +7,7 @@ import pytest
 
 import pdrm
 from pdrm.domains import find_domain, load_domain, names, save_domain
-from pdrm.domains.array_file import domain_bytes
+from pdrm.domains.array_domain import domain_bytes
 from pdrm.errors import (
     BadArrays,
     BadDomainFile,

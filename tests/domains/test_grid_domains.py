@@ -5,7 +5,7 @@ import pytest
 
 from pdrm import catalogue
 from pdrm.domains import domain
-from pdrm.domains.grid_map import shipped_map
+from pdrm.domains.grids import shipped_map
 from tests.domains.walks import reachable, reverse, run, shortest, walk, words
 
 

@@ -18,7 +18,7 @@ from pdrm.domains import (
     parse_map,
     read_map,
 )
-from pdrm.domains.picture import Picture, Scene
+from pdrm.domains.finite_domain import Picture, Scene
 from pdrm.errors import (
     BadArrays,
     BadDomainSetting,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import SILENT, And, Event, Exactly, Guard, Not
+from pdrm.machines.guards import SILENT, And, Event, Exactly, Guard, Not
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.transitions import Otherwise, Transition
 
 DIRECTIONS = "udlr"
 BACK = dict(zip("udlr", "durl", strict=True))

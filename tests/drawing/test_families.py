@@ -6,10 +6,8 @@ from itertools import product
 
 import pytest
 
-from pdrm.drawing.families import compressed
-from pdrm.drawing.figure import figure_of
-from pdrm.drawing.label import Line, line_of
-from pdrm.drawing.words import plain
+from pdrm.drawing.figure import Line, compressed, figure_of, line_of
+from pdrm.drawing.label_tokens import plain
 from tests.drawing import paper
 
 

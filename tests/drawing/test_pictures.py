@@ -13,11 +13,10 @@ import pygraphviz
 import pytest
 
 from pdrm.drawing import render, to_dot, to_tikz
-from pdrm.drawing.dot import figure_dot
 from pdrm.drawing.figure import figure_of
-from pdrm.drawing.latex import formula, prose
-from pdrm.drawing.layout import rendered
-from pdrm.drawing.words import plain
+from pdrm.drawing.graphviz import figure_dot, rendered
+from pdrm.drawing.label_tokens import plain
+from pdrm.drawing.tikz import formula, prose
 from tests.drawing import paper
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,9 +1,8 @@
 """A small real study that the tests of this folder share."""
 
-from pdrm.analysis.palindrome import blowup
-from pdrm.analysis.size_claims import catalogue_record, size_claims
-from pdrm.experiments.claims.theory import SIZES
-from pdrm.experiments.kept_facts import kept_facts
+from pdrm.analysis.palindrome import blowup, catalogue_record, size_claims
+from pdrm.experiments.fact_cache import kept_facts
+from pdrm.experiments.paper.paper_claims import SIZES
 from pdrm.experiments.study import Line, Panel, Study
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from pdrm.analysis.value_iteration import values
-from pdrm.analysis.values.exact import exact_values
-from pdrm.analysis.values.graph.kernels import components
-from pdrm.experiments.bench_analysis import beside_storm, measured_growth
-from pdrm.experiments.bench_products import bounded, brackets_grid
-from pdrm.experiments.storm_product import SOUND, storm_product
+from pdrm.analysis.exact import exact_values
+from pdrm.analysis.graph_kernel import components
+from pdrm.analysis.values import values
+from pdrm.bench.analysis_bench import beside_storm, bounded, brackets_grid, measured_growth
+from pdrm.bench.storm_product import SOUND, storm_product
 
 
 @pytest.mark.parametrize(("task", "height"), [("letter", 3), ("brackets", 2), ("maze", 4)])

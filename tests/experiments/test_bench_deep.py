@@ -6,18 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from pdrm.bench import deep_bench as bench_deep
+from pdrm.bench.deep_bench import BESIDE, compared, many_environments, task, water_product, water_training, weights
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
-from pdrm.experiments import bench_deep
-from pdrm.experiments.bench_deep import many_environments, water_product, water_training, weights
-from pdrm.experiments.bench_sb3 import BESIDE, compared
-from pdrm.learning.deep.sb3_water import task
 
 NOT_THERE = ("numba", "joblib", "matplotlib", "pygraphviz", "typer", "rich", "torch", "stable_baselines3")
 
 
 def test_it_can_be_loaded_where_little_is_installed():
-    script = f"import sys; sys.modules.update(dict.fromkeys({NOT_THERE})); import pdrm.experiments.bench_deep"
+    script = f"import sys; sys.modules.update(dict.fromkeys({NOT_THERE})); import pdrm.bench.deep_bench"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

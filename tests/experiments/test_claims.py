@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdrm.experiments.claims.claim import DOES_NOT_HOLD, HOLDS, NOT_RUN
-from pdrm.experiments.claims.evidence import Evidence
-from pdrm.experiments.claims.register import CLAIMS, judged
-from pdrm.experiments.claims.theory import SIZES
+from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.paper.figures import STUDIES
-from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judged
+from pdrm.experiments.paper.paper_figures import STUDIES
+from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import Store
 from tests.experiments.small import keep_small_sizes
 

@@ -13,11 +13,9 @@ import psutil
 import pytest
 
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
-from pdrm.experiments.backends import STARTED, Workers
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.execute import MOST_DEATHS, run_all
-from pdrm.experiments.plan import planned
-from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.experiments.execution import MOST_DEATHS, STARTED, Workers, planned, run_all
+from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import Store, perform
 from pdrm.experiments.study import Line, Panel, Study
 from pdrm.learning.tabular.run import RunSpec
@@ -120,7 +118,7 @@ def test_a_damaged_curve_is_noticed(tmp_path):
 
 def test_two_commands_at_once_share_the_work(alone, tmp_path):
     code = (
-        "import sys; from tests.experiments.small import small_study; from pdrm.experiments.reproduce import run_study;"
+        "import sys; from tests.experiments.small import small_study; from pdrm.experiments.run_study import run_study;"
         "sys.exit(bool(run_study(small_study(), sys.argv[1]).failures))"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pdrm.experiments import kept_facts as kept
-from pdrm.experiments.kept_facts import kept_facts
+from pdrm.experiments import fact_cache as kept
+from pdrm.experiments.fact_cache import kept_facts
 
 ASKED = {"discounts": {"paint": 0.99}, "k": [0, 1]}
 

@@ -4,11 +4,10 @@ import pytest
 
 import pdrm
 from pdrm.errors import BadRunFolder
-from pdrm.experiments.kept_study import STUDIES, keep_studies, kept_studies
-from pdrm.experiments.paper.figures import figures
-from pdrm.experiments.reproduce import run_study, store_in
-from pdrm.experiments.study import Line, Panel, Study
-from pdrm.experiments.tables import recorded
+from pdrm.experiments.curves import recorded
+from pdrm.experiments.paper.paper_figures import figures
+from pdrm.experiments.run_study import run_study, store_in
+from pdrm.experiments.study import STUDIES, Line, Panel, Study, keep_studies, kept_studies
 from tests.experiments.small import SHORT, small_study
 
 TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"

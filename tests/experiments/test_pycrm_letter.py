@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pdrm.domains.catalogue import domain
-from pdrm.experiments.pycrm_letter import COLUMNS, LISTED, ROWS, LetterWorld, peer_agent, peer_product
-from pdrm.machines.catalogue import catalogue
+from pdrm.bench.pycrm_letter import COLUMNS, LISTED, ROWS, LetterWorld, peer_agent, peer_product
+from pdrm.domains.paper_domains import domain
+from pdrm.language.loading import catalogue
 
 
 def test_the_same_moves_and_labels():

@@ -6,10 +6,10 @@ import pytest
 
 import pdrm
 from pdrm.errors import BadSetting, BadStudy, CannotOpen, PdrmError, UnknownMachine, UnknownStudy
-from pdrm.experiments.paper.figures import ON_REQUEST, STUDIES, figures
-from pdrm.experiments.plan import Planned, chains, planned
+from pdrm.experiments.execution import Planned, chains, planned
+from pdrm.experiments.paper.paper_figures import ON_REQUEST, STUDIES, figures
 from pdrm.experiments.study import MOST_SEEDS, Line, Panel, Study
-from pdrm.machines.catalogue import text_of
+from pdrm.language.loading import text_of
 from tests.experiments.small import small_study
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import pdrm
 from pdrm.errors import BadStudy, CannotOpen, PdrmError
-from pdrm.experiments.files import load_study
+from pdrm.experiments.study_file import load_study
 
 GOOD = """\
 name = "mine"

@@ -9,8 +9,8 @@ import pytest
 
 from pdrm.errors import BadSetting, NotRecorded
 from pdrm.experiments import water_records, water_runs
-from pdrm.experiments.claims.water import parts_17, parts_20
-from pdrm.experiments.paper import water
+from pdrm.experiments.paper import water_programs as water
+from pdrm.experiments.paper.paper_claims import parts_17, parts_20
 from pdrm.experiments.water_records import RECORDED, Record, endings, read_table, records, table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deep.md").read_text()

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from pdrm.files.arrays import arrays_in
+from pdrm.files import arrays_in
 
 
 def saved(**arrays):

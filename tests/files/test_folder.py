@@ -3,12 +3,12 @@
 import pytest
 
 from pdrm.errors import CannotWrite
-from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import perform
 from pdrm.experiments.water_runs import programs_of, record
-from pdrm.files.folder import made
-from pdrm.learning.deep import run as deep
-from pdrm.learning.deep.algorithm import settings_of
+from pdrm.files import made
+from pdrm.learning.deep import deep_run as deep
+from pdrm.learning.deep.deep_training import settings_of
 from pdrm.learning.tabular.run import RunSpec, execute
 from pdrm.learning.tabular.settings import QLearning
 from pdrm.report.build import write_report

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pdrm.errors import CannotWrite
-from pdrm.files.whole_file import write
+from pdrm.files import write
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and users as on POSIX")
 
@@ -66,7 +66,7 @@ def test_a_pipe_is_written_to(tmp_path):
 @pytest.mark.parametrize("redirected", [True, False])
 def test_standard_output_is_written_to(tmp_path, redirected):
     # not /dev/stdout, a link in a folder that root may write in: a fault must not be able to replace it
-    code = "from pathlib import Path; from pdrm.files.whole_file import write; write(Path('/dev/fd/1'), b'out')"
+    code = "from pathlib import Path; from pdrm.files import write; write(Path('/dev/fd/1'), b'out')"
     file = tmp_path / "file"
     with file.open("wb") as out:
         before = file.stat().st_ino

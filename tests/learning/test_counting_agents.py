@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.learning.tabular import progress as at
+from pdrm.language.loading import catalogue, parse
+from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.rows_kernel import FREE, Index
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-from pdrm.learning.tabular.tables import FREE, Index
 from pdrm.learning.tabular.training import Training
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.text.files import parse
+from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
-from pdrm.product.view import FullStack, TopK
+from pdrm.product.views import FullStack, TopK
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))

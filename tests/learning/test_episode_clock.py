@@ -5,22 +5,19 @@ import time
 
 import pytest
 
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
-from pdrm.learning.tabular import progress as at
+from pdrm.language.loading import catalogue
+from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.agents import settings_for, training_for
-from pdrm.learning.tabular.episode_clock import EpisodeClock
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Chance, streams
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-from pdrm.learning.tabular.training import Training
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.product.view import FullStack, TopK
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
+from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.product.views import FullStack, TopK
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))

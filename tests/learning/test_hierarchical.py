@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 
 from pdrm.domains import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UndefinedMove
-from pdrm.learning.tabular import progress as at
-from pdrm.learning.tabular.hierarchical import ReadableHierarchical
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.options.rules import options_of, reward_for_achieving
-from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.language.loading import catalogue, parse
+from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical, options_of, reward_for_achieving
 from pdrm.learning.tabular.randomness import Chance, streams
-from pdrm.learning.tabular.tables import Values
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.configurations import Explored
-from pdrm.product.view import FullStack, TopK
+from pdrm.learning.tabular.rows_kernel import Values
+from pdrm.learning.tabular.settings import Hierarchical
+from pdrm.learning.tabular.training import HierarchicalTraining
+from pdrm.product.exploration import Explored
+from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, corridor
 
 VIEWS = [TopK(0), TopK(1), TopK(2), FullStack()]

@@ -7,14 +7,11 @@ import pytest
 
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
+from pdrm.language.loading import text_of
 from pdrm.learning.tabular.agents import settings_for, training_for
 from pdrm.learning.tabular.evaluation import Trained, evaluated
-from pdrm.learning.tabular.hierarchical_policy import HierarchicalPolicy
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.policies import check_same_machine, load_policy
-from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, check_same_machine, load_policy, policy_of
 from pdrm.learning.tabular.run import RunSpec, execute
-from pdrm.machines.catalogue import text_of
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 

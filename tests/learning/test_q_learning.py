@@ -4,18 +4,15 @@ import numpy as np
 import pytest
 
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.options.training import HierarchicalTraining
+from pdrm.language.loading import catalogue, parse
+from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Chance, streams
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-from pdrm.learning.tabular.training import Training
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.view import FullStack, TopK
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.tabular.training import HierarchicalTraining, Training
+from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, VALUES, corridor
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]

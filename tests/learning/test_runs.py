@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
+from pdrm.language.loading import text_of
 from pdrm.learning.tabular import run
 from pdrm.learning.tabular.agents import settings_for
-from pdrm.learning.tabular.policies import check_same_machine, load_policy
+from pdrm.learning.tabular.policy import check_same_machine, load_policy
 from pdrm.learning.tabular.run import RunSpec, execute, is_done
 from pdrm.learning.tabular.settings import QLearning
 from pdrm.learning.tabular.training import Training
-from pdrm.machines.catalogue import text_of
 
 SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")
 SPEC = RunSpec("maze-5x5", "cprm", "1", SETTINGS, seed=7)

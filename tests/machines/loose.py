@@ -2,8 +2,8 @@
 
 import random
 
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Guard, Not, Or
-from pdrm.machines.transition import ANY, NONE, Otherwise, Transition
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Not, Or
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 
 STATES = ("q0", "q1", "q2")
 SYMBOLS = ("#", "A", "B")

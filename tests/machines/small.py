@@ -4,9 +4,9 @@ import pytest
 
 from pdrm.errors import PdrmError
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import Event
+from pdrm.machines.guards import Event
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.transitions import Otherwise, Transition
 
 STAY = Otherwise.stay(0)
 UP = CountingTransition("u", "u", Event("A"), ("-",), (1,), 0)

@@ -5,17 +5,16 @@ import math
 import pytest
 
 from pdrm.errors import PdrmError, Where
-from pdrm.machines.catalogue import catalogue, text_of
-from pdrm.machines.configuration import Configuration
+from pdrm.language.loading import catalogue, parse_word, text_of
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import MOST_CHANGE, counting_to_pushdown
 from pdrm.machines.counting import CountingConfiguration, CountingTransition
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine
 from pdrm.machines.stacks import MOST_NODES, Stacks
-from pdrm.machines.table import step_table, tabulate
-from pdrm.machines.text.words import parse_word
-from pdrm.machines.transition import Otherwise, Transition
-from pdrm.machines.translation import MOST_CHANGE, counting_to_pushdown
+from pdrm.machines.tables import step_table, tabulate
+from pdrm.machines.transitions import Otherwise, Transition
 from tests.machines.small import UP, counting, machine, rule, said
 
 A = frozenset("A")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pdrm.machines.catalogue import about, names
+from pdrm.language.loading import about, names
 
 SAID = {
     "anbn": "Section 5: a n times, then b n times (n at least 1).",

@@ -7,12 +7,11 @@ import pytest
 
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.guard import Exactly
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reachability import reachable_heads
-from pdrm.machines.silent import Head
-from pdrm.machines.transition import ANY
+from pdrm.machines.pushdown_analysis import Head, reachable_heads
+from pdrm.machines.transitions import ANY
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
 
 TRIALS = 3_000
@@ -137,7 +136,7 @@ def test_uncovered_labels_equal_brute_force():
 
 
 def test_a_formula_with_too_many_cases_is_refused():
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     events = " ".join(f"e{i}" for i in range(40))
     formula = " & ".join(f"(e{2 * i} | e{2 * i + 1})" for i in range(20))
@@ -161,7 +160,7 @@ def circle(states):
     ],
 )
 def test_long_silent_circles_are_shown_in_part(states, shown, more):
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     with pytest.raises(EndlessSilentMoves) as caught:
         parse(circle(states))
@@ -172,7 +171,7 @@ def test_long_silent_circles_are_shown_in_part(states, shown, more):
 
 def test_the_shortest_silent_circle_is_shown():
     """A circle of four states, and one state that pushes for ever: one move above `A`, one more above the bottom."""
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     with pytest.raises(EndlessSilentMoves) as caught:
         parse(circle(4) + "t -> t : eps, eps / A, 0\n")
@@ -182,7 +181,7 @@ def test_the_shortest_silent_circle_is_shown():
 
 
 def test_endless_on_the_empty_stack_is_endless_on_any():
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     text = "name m\nevents a\nstack #\nstart u\nstates u v\notherwise stay 0\nu -> v : a, # / eps, 0\nv -> v : eps, eps / eps, 0\n"
     with pytest.raises(EndlessSilentMoves, match="in state `v` with `#` on top:\n"):
@@ -191,7 +190,7 @@ def test_endless_on_the_empty_stack_is_endless_on_any():
 
 def test_silent_moves_that_double_are_judged_without_following_them():
     """Forty symbols, each of which turns into two of the next: 2^40 moves, which end."""
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"

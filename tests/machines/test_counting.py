@@ -10,15 +10,15 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownConfiguration,
 )
+from pdrm.language.loading import parse
 from pdrm.machines.counting import (
     CountingConfiguration,
     CountingRewardAutomaton,
     CountingStep,
     CountingTransition,
 )
-from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
-from pdrm.machines.text.files import parse
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
+from pdrm.machines.transitions import Otherwise
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
 STAY = Otherwise.stay(0)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from pdrm.errors import EndlessSilentMoves, UndefinedMove, UnknownEvent
-from pdrm.machines.catalogue import catalogue
+from pdrm.language.loading import catalogue, parse
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
-from pdrm.machines.counting_table import IS_ANY, IS_NOT_ZERO, IS_ZERO, tabulate_counting
-from pdrm.machines.guard import Event
-from pdrm.machines.text.files import parse
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.guards import Event
+from pdrm.machines.tables import IS_ANY, IS_NOT_ZERO, IS_ZERO, tabulate_counting
+from pdrm.machines.transitions import Otherwise
 from proofs.random_counting import counting_automaton
 
 MOST = 50

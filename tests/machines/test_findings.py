@@ -1,10 +1,10 @@
 """Warnings about pushdown machines, word for word and with their places."""
 
+from pdrm.language.loading import parse
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import ALWAYS, And, Event, Exactly, Not
-from pdrm.machines.text.files import parse
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.guards import ALWAYS, And, Event, Exactly, Not
+from pdrm.machines.transitions import Otherwise
 
 HEAD = "name m\nevents a b c\nexclusive a b c\nstack # A B\nstart u\nfinal f g\n"
 

@@ -6,13 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdrm.errors import Nondeterministic, StackFull
-from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
-from pdrm.machines.kernels import begin, run, run_words, step
+from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.runs import FINISHED, FULL, OK, UNDEFINED, Runs, Words
-from pdrm.machines.stacks import EMPTY, Stacks
-from pdrm.machines.table import tabulate
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Runs, Stacks, Words
+from pdrm.machines.step_kernel import begin, run, run_words, step
+from pdrm.machines.tables import tabulate
+from pdrm.machines.transitions import Otherwise, Transition
 from proofs import acceptance, engines, features
 from proofs.random_machines import fitting
 from tests.strategies import alphabets, machines_and_words, transitions

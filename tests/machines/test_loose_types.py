@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from pdrm.language.json_form import to_json
+from pdrm.language.loading import parse
+from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.table import tabulate
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import to_json
-from pdrm.machines.text.writer import to_text
-from pdrm.machines.transition import Otherwise, Transition, number_text
+from pdrm.machines.tables import tabulate
+from pdrm.machines.transitions import Otherwise, Transition, number_text
 from tests.machines.small import counting, machine, rule, said
 
 A, B = Event("A"), Event("B")

@@ -13,9 +13,9 @@ from pdrm.errors import (
     UnknownEvent,
     UnknownState,
 )
-from pdrm.machines.guard import SILENT, And, Event, Exactly, Not
+from pdrm.machines.guards import SILENT, And, Event, Exactly, Not
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.transitions import Otherwise
 
 A, B, NOTHING = frozenset("A"), frozenset("B"), frozenset()
 COFFEE = (

@@ -3,13 +3,19 @@ from __future__ import annotations
 import pytest
 
 from pdrm.errors import UnknownConfiguration
-from pdrm.machines.configuration import Configuration
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import (
+    counting_configuration,
+    decode,
+    encode,
+    pushdown_configuration,
+    pushdown_to_counting,
+    stack_of,
+)
 from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.guard import SILENT, Event, Exactly
+from pdrm.machines.guards import SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.simulation import encode, pushdown_to_counting, stack_of
-from pdrm.machines.stack_number import counting_configuration, decode, pushdown_configuration
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.transitions import Otherwise, Transition
 from proofs import translation
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()

@@ -3,13 +3,21 @@
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.machines.configuration import Configuration
+from pdrm.language.loading import parse
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import (
+    LONGEST_NAME,
+    Divide,
+    Multiply,
+    Return,
+    counting_configuration,
+    fresh_name,
+    head_names,
+    pushdown_to_counting,
+    stack_of,
+)
 from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.silent import Head
-from pdrm.machines.simulation import Divide, Multiply, Return, pushdown_to_counting
-from pdrm.machines.stack_number import counting_configuration, head_names, stack_of
-from pdrm.machines.text.files import parse
-from pdrm.machines.translation import LONGEST_NAME, fresh_name
+from pdrm.machines.pushdown_analysis import Head
 
 HEAD = "name m\nevents a b\nstack # A\nstart u\nfinal f\n"
 

@@ -6,20 +6,18 @@ from random import Random
 import numpy as np
 import pytest
 
+from pdrm.language.loading import catalogue
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.configuration import Configuration
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
-from pdrm.machines.kernels import begin, step
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
+from pdrm.machines.pushdown_analysis import Head, Stops, outcomes
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
-from pdrm.machines.runs import OK, Runs, Words
-from pdrm.machines.silent import Head, Stops, outcomes
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.stacks import Stacks
-from pdrm.machines.table import step_table, tabulate
-from pdrm.machines.transition import Otherwise, Transition, number_text
-from pdrm.machines.translation import reward_machine_to_pushdown
+from pdrm.machines.stacks import OK, Runs, Stacks, Words
+from pdrm.machines.step_kernel import begin, step
+from pdrm.machines.tables import step_table, tabulate
+from pdrm.machines.transitions import Otherwise, Transition, number_text
 from proofs.random_machines import random_machine
 from tests.machines.small import UP, counting, machine, rule, said
 
@@ -27,7 +25,7 @@ A = frozenset("A")
 
 
 def test_a_translated_reward_machine_keeps_the_places_of_its_rules():
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     rules = parse("events A\nstart u\nfinal f\notherwise stay 0\nu -> f : A, 1\n").transitions
     plain = reward_machine_to_pushdown(RewardMachine("r", ("A",), "u", ("f",), Otherwise.stay(0), rules))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from pdrm.errors import ImpossibleLabel, MachineFinished, UndefinedMove, UnknownEvent
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.guard import ALWAYS, SILENT, Event, Exactly
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.table import BEGIN, begin_table, step_table, tabulate
-from pdrm.machines.transition import Otherwise, Transition
+from pdrm.machines.tables import BEGIN, begin_table, step_table, tabulate
+from pdrm.machines.transitions import Otherwise, Transition
 from tests.strategies import machines
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
@@ -139,7 +139,9 @@ def test_a_label_given_twice_has_two_columns():
 
 
 def test_tables_do_not_import_numba():
-    code = "import sys, pdrm.machines.table, pdrm.machines.stacks, pdrm.machines.runs; sys.exit('numba' in sys.modules)"
+    code = (
+        "import sys, pdrm.machines.tables, pdrm.machines.stacks, pdrm.machines.stacks; sys.exit('numba' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

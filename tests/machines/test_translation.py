@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from pdrm.errors import CannotTranslate
+from pdrm.language.loading import parse
+from pdrm.machines.conversions import counting_to_pushdown, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guard import SILENT, And, Event, Exactly, Not
+from pdrm.machines.guards import SILENT, And, Event, Exactly, Not
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.text.files import parse
-from pdrm.machines.transition import Otherwise
-from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
+from pdrm.machines.transitions import Otherwise
 from proofs import peers_counting, translation
 
 EVENTS = ("A", "B", "C")

@@ -60,7 +60,7 @@ def test_without_a_gpu_the_page_says_how_to_record_one(monkeypatch, tmp_path):
     for name in ("tabular", "analysis", "deep-cpu"):
         (tmp_path / f"{name}.json").write_bytes((RECORDS / f"{name}.json").read_bytes())
     monkeypatch.setattr(benchmarks, "records", lambda: records(tmp_path))
-    assert "python -m pdrm.experiments.bench_deep" in benchmarks_page()
+    assert "python -m pdrm.bench.deep_bench" in benchmarks_page()
 
 
 def test_with_a_gpu_the_page_shows_it(monkeypatch, tmp_path):

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.machines.catalogue import catalogue
+from pdrm.language.loading import catalogue, parse
+from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
-from pdrm.machines.counting_table import tabulate_counting
-from pdrm.machines.guard import Event
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.text.files import parse
-from pdrm.machines.transition import Otherwise
+from pdrm.machines.guards import Event
+from pdrm.machines.tables import tabulate_counting
+from pdrm.machines.transitions import Otherwise
 from pdrm.product.counters import Counters
-from pdrm.product.kernels import UNDEFINED_LABEL, count
+from pdrm.product.explore_kernel import UNDEFINED_LABEL, count
 from proofs.random_counting import counting_automaton, pushdown_machine
 
 

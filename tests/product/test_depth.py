@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.text.files import parse
-from pdrm.machines.translation import counting_to_pushdown
-from pdrm.product.depth import pops_in_a_step, symbols_that_matter
+from pdrm.language.loading import parse
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import counting_to_pushdown
+from pdrm.machines.pushdown_analysis import pops_in_a_step, symbols_that_matter
 from proofs.random_counting import pushdown_machine
 from proofs.random_machines import random_machine
 

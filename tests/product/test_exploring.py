@@ -5,13 +5,12 @@ from random import Random
 import pytest
 
 from pdrm.errors import BadSetting, EndlessSilentMoves, PdrmError
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.table import tabulate
-from pdrm.machines.text.files import parse
-from pdrm.product.configurations import UNKNOWN, Explored
+from pdrm.language.loading import catalogue, parse
+from pdrm.machines.tables import tabulate
 from pdrm.product.counters import Counters
-from pdrm.product.kernels import NO_ROOM, UNDEFINED_LABEL, UNEXPLORED, explore, first_configuration
-from pdrm.product.view import FullStack, TopK
+from pdrm.product.exploration import UNKNOWN, Explored
+from pdrm.product.explore_kernel import NO_ROOM, UNDEFINED_LABEL, UNEXPLORED, explore, first_configuration
+from pdrm.product.views import FullStack, TopK
 from proofs.random_machines import random_machine
 
 

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.text.files import parse
-from pdrm.product.finite.arrays import END, Bound
-from pdrm.product.finite.product import FiniteProduct
-from pdrm.product.finite.words import actions_to, word_to
+from pdrm.language.loading import catalogue, parse
+from pdrm.machines.configurations import Configuration
+from pdrm.product.finite_kernel import END, Bound
+from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from pdrm.machines.text.files import parse
-from pdrm.product.height import highest_stack
+from pdrm.language.loading import parse
+from pdrm.machines.pushdown_analysis import highest_stack
 from proofs.random_counting import pushdown_machine
 from proofs.random_machines import random_machine
 

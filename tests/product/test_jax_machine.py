@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from pdrm.errors import BadSetting, UndefinedMove
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.table import Table, begin_table, step_table, tabulate
-from pdrm.product.jax_env.machine import OK, OVERFLOW, UNDEFINED, JaxMachine
+from pdrm.language.loading import catalogue
+from pdrm.machines.tables import Table, begin_table, step_table, tabulate
+from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, UNDEFINED, JaxMachine
 from tests.strategies import machines_and_words
 
 DEPTH = 64

@@ -13,16 +13,14 @@ import pytest
 import pdrm.product.jax_env
 from pdrm.domains import water
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, MissingPackage
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.jax_env.domain import finite_domain, water_domain
-from pdrm.product.jax_env.draws import key_of, seeded, uniforms
-from pdrm.product.jax_env.machine import FINISHED, OK, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import FullStack, TopK
-from pdrm.product.water_task import WaterTask
+from pdrm.language.loading import catalogue, parse
+from pdrm.learning.deep.film import WaterTask
+from pdrm.product.jax_env.jax_domain import finite_domain, key_of, seeded, uniforms, water_domain
+from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import FullStack, TopK
 from proofs.random_machines import random_machine
 
 

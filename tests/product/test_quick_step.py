@@ -3,7 +3,7 @@ from random import Random
 import pytest
 
 from pdrm.errors import UndefinedMove, UnknownEvent
-from pdrm.machines.catalogue import catalogue, names
+from pdrm.language.loading import catalogue, names
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import quick_step
 from pdrm.product.quick_step import QuickStep

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 import pdrm
 from pdrm.errors import EpisodeOver
-from pdrm.product.kept import kept
+from pdrm.product.labelling import kept
 from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, Script, corridor, shopping
 

@@ -4,8 +4,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import pdrm
-from pdrm.domains.catalogue import domain
-from pdrm.domains.environment import FiniteEnv
+from pdrm.domains.finite_env import FiniteEnv
+from pdrm.domains.paper_domains import domain
 from pdrm.product.any_machine import pushdown_machine
 
 NAMES = ["letter", "maze-5x5", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo"]

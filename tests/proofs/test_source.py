@@ -14,7 +14,7 @@ FILES = {
     "proofs/first.py": "from pdrm.machines.step import step\nfrom proofs import shared, unknown\n",
     "proofs/shared.py": "x = 1\n",
     "proofs/display.py": "x = 1\n",
-    "src/pdrm/machines/step.py": "    from pdrm.errors.message import Fault\n",
+    "src/pdrm/machines/step.py": "    from pdrm.errors import Fault\n",
     "src/pdrm/machines/catalogue/letter.pdrm": "name letter\n",
     "src/pdrm/errors/message.py": "x = 1\n",
     "src/pdrm/learning/agent.py": "from pdrm.machines.step import step\n",

@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.product.jax_env.machine import JaxMachine
+from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
 from proofs import hierarchical, jax_machine, learners, round_trip, water_twin, wrapping
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pdrm.experiments.reproduce import run_study, store_in
+from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.study import Line, Panel, Study
-from pdrm.report.own_study import write_own_report
+from pdrm.report.build import write_own_report
 from tests.experiments.small import SHORT
 
 LINES = (Line(name="1-pdRM", agent="q"), Line(name="a & b", agent="q", k="full"))

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pdrm.experiments.claims.evidence import Evidence
-from pdrm.experiments.claims.register import CLAIMS, judged
-from pdrm.experiments.paper.figures import figures
-from pdrm.experiments.reproduce import run_study, store_in
-from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
-from pdrm.report import theory
+from pdrm.experiments.claims import Evidence
+from pdrm.experiments.paper.paper_claims import CLAIMS, judged
+from pdrm.experiments.paper.paper_figures import figures
+from pdrm.experiments.run_study import run_study, store_in
+from pdrm.learning.tabular.settings import PAPER_SETTINGS
+from pdrm.report import theory_section as theory
 from pdrm.report.build import write_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -16,7 +16,7 @@ import numpy as np
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import YES, Answer
 from pdrm.errors import BadCertificate
-from pdrm.files.whole_file import write
+from pdrm.files import write
 
 FORMAT = "pdrm certificate 1"
 
@@ -26,8 +26,8 @@ class Certificate:
     """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
 
     >>> from pdrm.analysis.check_k import check_k
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
     >>> proof = check_k(domain("paint"), catalogue("paint"), ks=[5]).certificate(5, "start")
     >>> proof.question, proof.k, proof.says()
     ('start', 5, 'some 5-policy is optimal from the start')
@@ -82,8 +82,8 @@ def load_certificate(path: str | Path) -> Certificate:
 
     >>> import tempfile
     >>> from pdrm.analysis.check_k import check_k
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
     >>> report = check_k(domain("paint"), catalogue("paint"), ks=[5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report.certificate(5, "everywhere").save(Path(folder) / "proof.json")
@@ -105,9 +105,9 @@ def certificate(optimal: Optimal, k: int, question: str, answer: Answer) -> Cert
 
     >>> from pdrm.analysis.optimal import optimal
     >>> from pdrm.analysis.sufficient_k import answers
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
-    >>> from pdrm.product.finite.product import FiniteProduct
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.finite_product import FiniteProduct
     >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
     >>> proof = certificate(found, 5, "everywhere", answers(found, 5)["everywhere"])
     >>> len(proof.states), proof.exact["4"], proof.choice[0]

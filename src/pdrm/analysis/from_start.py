@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.product.finite.arrays import END
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import FiniteProduct
 
 Numbers = npt.NDArray[np.int64]
 Class = tuple[int, int, tuple[str, ...]]

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.values.policy.kernels import evaluate, met, worth
-from pdrm.analysis.views import classes
-from pdrm.product.finite.arrays import END
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.analysis.sufficient_k import classes
+from pdrm.analysis.value_kernel import evaluate, met, worth
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import FiniteProduct
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -46,8 +46,8 @@ def k_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap
     """The gap at k; `choice` is a policy to begin with (class by a member -> action).
 
     >>> from pdrm.analysis.optimal import optimal
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
     >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
     >>> [round(k_gap(found, k).gap[1], 3) for k in (0, 1, 5)]
     [0.123, 0.123, 0.0]

@@ -13,14 +13,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.analysis.value_iteration import Values, values
-from pdrm.analysis.values.exact import exact_values
-from pdrm.analysis.values.graph.kernels import reached, unsure
-from pdrm.analysis.values.policy.kernels import worth
-from pdrm.analysis.values.ties import EXCLUDED, blocks
+from pdrm.analysis.exact import EXCLUDED, blocks, exact_values
+from pdrm.analysis.graph_kernel import reached, unsure
+from pdrm.analysis.value_kernel import worth
+from pdrm.analysis.values import Values, values
 from pdrm.errors import BadSetting
-from pdrm.product.finite.arrays import END
-from pdrm.product.finite.product import FiniteProduct
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import FiniteProduct
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -76,8 +75,8 @@ def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
 ) -> Optimal:
     """Find the optimal actions of all states within `depth` steps, looking further ahead only where they depend on it.
 
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
     >>> found = optimal(product, 0.99)
     >>> [bin(int(actions)) for actions in found.surely]

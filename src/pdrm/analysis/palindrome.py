@@ -1,26 +1,63 @@
-"""Theorem 4 measured: marked palindromes need exponentially many counter configurations, and five rows of a 1-policy.
-
-After n letters and no mark, an automaton must be in a different configuration for each of the 2ⁿ words. Ours (the two
-counters of `machines/simulation.py`) keeps the last letter in its state, so its counters alone take 2ⁿ⁻¹ values for them.
-"""
+"""Section 5's claims about sizes, measured: Theorem 4's marked palindromes, and the catalogue's machines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from pdrm.analysis.all_words import all_words
-from pdrm.analysis.policy_size import theorem_4
-from pdrm.analysis.reach.views import reachable_views
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.configuration import Configuration
+from pdrm.analysis.reach import reachable_views
+from pdrm.analysis.sizes import Record, sizes_record, theorem_4
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.paper_domains import domain
+from pdrm.errors import BadSetting
+from pdrm.language.loading import catalogue
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.counting import CountingConfiguration
+from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.stack_number import counting_configuration
-from pdrm.product.configurations import UNKNOWN
 from pdrm.product.counters import Counters
+from pdrm.product.exploration import UNKNOWN
+
+# --- The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself.
+
+MOST_LABELS = 4096
+
+
+def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
+    """The domain of all words over a machine's labels.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> all_words(catalogue("marked-palindrome")).actions
+    ('{}', '{0}', '{1}', '{x}')
+    """
+    labels = []
+    for label in machine.alphabet.labels():
+        labels.append(label)
+        if len(labels) > MOST_LABELS:
+            raise BadSetting(
+                f"`{machine.name}` has more than {MOST_LABELS:,} labels",
+                fix="declare events exclusive, or name a domain",
+            )
+    places = list(range(len(labels)))
+    return from_arrays(
+        "all words",
+        [[0] * len(labels)],
+        [places],
+        labels,
+        step_limit=step_limit,
+        events=machine.events,
+        actions=tuple(map(label_text, labels)),
+    )
+
+
+# --- Theorem 4 measured: marked palindromes need exponentially many counter configurations, and five rows of a 1-policy.
+#
+# After n letters and no mark, an automaton must be in a different configuration for each of the 2ⁿ words. Ours (the two
+# counters of `machines/simulation.py`) keeps the last letter in its state, so its counters alone take 2ⁿ⁻¹ values for them.
 
 LETTERS = tuple(frozenset(letter) for letter in "01x")
 MACHINE = "marked-palindrome"
@@ -103,3 +140,88 @@ def _counted(machine: PushdownRewardMachine) -> Iterator[tuple[set[CountingConfi
                 most = max(most, int(explored.configurations.moves[number, letter]))
                 after.add(int(explored.configurations.after[number, letter]))
         here = {number for number in after if explored.configurations.state[number] < len(automaton.states)}
+
+
+# --- Section 5's claims about sizes, as facts over `sizes_record`s and the measured blow-up: numbers, and whether they hold.
+#
+# A theorem is about growth (O and Ω); what is checked is the number behind it, the stack that an episode begins with counted.
+# Whether the number printed in the paper suffices too is reported beside it.
+
+DOMAINS = ("letter", "maze-5x5", "maze-10x10", "maze-20x20", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
+"""The paper's tabular domains and Echo; multi-20x20 takes half a minute more and says the same."""
+
+
+def size_claims(records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None) -> list[Record]:
+    """The facts size-full, size-k and size-cra; what is not given is measured (about ten seconds).
+
+    >>> facts = size_claims([catalogue_record("letter")], blowup(4, 4))
+    >>> [(fact["id"], fact["holds"]) for fact in facts]
+    [('size-full', True), ('size-k', True), ('size-cra', True)]
+    """
+    measured = [catalogue_record(name) for name in DOMAINS] if records is None else records
+    return [size_full(measured), size_k(measured), size_cra(blowup() if blown is None else blown)]
+
+
+def catalogue_record(name: str, **settings: Any) -> Record:  # noqa: ANN401 - those of `sizes_record`
+    """The sizes of a domain of the catalogue with its own machine."""
+    where = domain(name)
+    machine = catalogue(str(where.machine))
+    if not isinstance(machine, PushdownRewardMachine):
+        raise BadSetting(f"the machine of `{name}` has no stack", fix="name another domain")
+    return sizes_record(where, machine, **settings)
+
+
+def size_full(records: Sequence[Record]) -> Record:
+    """Theorem 1: rows of a policy that sees the whole stack."""
+    numbers = {}
+    for record in records:
+        strings, rows = record["sizes"][:2]
+        walked = [row for row in record["growth"] if row["strings"] is not None]
+        numbers[record["domain"]] = {
+            "steps": rows["within"],
+            "strings": strings["reachable"],
+            "rows": rows["reachable"],
+            "bound": rows["bound_within"],
+            "printed_holds": strings["printed_holds"] and rows["printed_holds"],
+            "grows_last_step": round(walked[-1]["strings"] / walked[-2]["strings"], 3) if len(walked) > 1 else None,
+        }
+    claim = "Theorem 1: a policy over whole stacks has at most |S| |U| (|Γ|⁰ + … + |Γ|^h) rows, h the highest stack"
+    holds = all(size["holds"] for record in records for size in record["sizes"][:2])
+    return {"id": "size-full", "claim": claim, "holds": holds, "numbers": numbers}
+
+
+def size_k(records: Sequence[Record]) -> Record:
+    """Theorem 2: rows of a k-policy."""
+    numbers = {
+        record["domain"]: {
+            size["what"]: {"rows": size["reachable"], "bound": size["bound"]["exact"]} for size in _k_sizes(record)
+        }
+        for record in records
+    }
+    claim = "Theorem 2: a k-policy has at most |S| |U| (|Γ|⁰ + … + |Γ|^k) rows, however long the episode"
+    holds = all(size["holds"] for record in records for size in _k_sizes(record))
+    return {"id": "size-k", "claim": claim, "holds": holds, "numbers": numbers}
+
+
+def size_cra(blown: Sequence[Blowup]) -> Record:
+    """Theorems 3 and 4: configurations of a counting automaton for marked palindromes."""
+    machine = catalogue("marked-palindrome")
+    assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - it is in the catalogue
+    states = len(pushdown_to_counting(machine).states)
+    numbers = {
+        "n": [row.n for row in blown],
+        "at_least": [row.least for row in blown],
+        "configurations": [row.configurations for row in blown],
+        "counters": [row.counters for row in blown],
+        "counters_within": [row.counters_within for row in blown],
+        "most_moves": [row.most_moves for row in blown],
+        "one_policy_rows": [row.one_policy_rows for row in blown],
+        "automaton_states": states,
+    }
+    holds = all(row.configurations >= row.least and row.counters * states >= row.least for row in blown)
+    claim = "Theorem 4: after n letters, an automaton for marked palindromes is in one of at least 2ⁿ configurations"
+    return {"id": "size-cra", "claim": claim, "holds": holds, "numbers": numbers}
+
+
+def _k_sizes(record: Record) -> list[Record]:
+    return [size for size in record["sizes"] if "k" in size]

@@ -1,25 +1,99 @@
-"""The sizes of a task's policies side by side: what Section 5 allows, what can be reached, what training met.
-
-`sizes_record` is plain JSON data for the command, the report and the claims. A bound can have thousands of digits: it is given
-as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
-"""
+"""How large policies get: what Section 5 allows, what can be reached, what training has seen."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pdrm.analysis.policy_size import digits, stack_strings, theorem_1, theorem_2
-from pdrm.analysis.reach.stacks import MOST_ROWS, Reached, reached
-from pdrm.analysis.reach.views import Numbers, reachable_views
-from pdrm.analysis.stack_growth import StackGrowth, stack_growth
-from pdrm.analysis.views import check_ks
-from pdrm.domains.labelled_mdp import NO_LABEL, FiniteDomain
+from pdrm.analysis.reach import MOST_ROWS, Numbers, Reached, reachable_views, reached
+from pdrm.analysis.sufficient_k import check_ks
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting
+from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.translation import counting_to_pushdown
+from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
+
+# --- How large a policy gets: Theorems 1 to 4 of Section 5 as exact numbers, and the bounds that always hold.
+#
+# A theorem's number is a *blow-up*: how many times |S| × |U| rows a policy's table may take. Python's integers are exact,
+# so nothing overflows; `n` is the number of labels read (one more than the steps where a domain emits one at reset).
+
+
+def strings_up_to(symbols: int, length: int) -> int:
+    """How many strings of at most so many symbols there are: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
+
+    >>> [strings_up_to(symbols, 3) for symbols in (1, 2, 5)]
+    [4, 15, 156]
+    """
+    if symbols < 1 or length < 0:
+        raise BadSetting(f"{symbols} symbols and length {length}", fix="at least one symbol, a length from 0 on")
+    return length + 1 if symbols == 1 else (symbols ** (length + 1) - 1) // (symbols - 1)
+
+
+def theorem_1(growth: StackGrowth, n: int) -> int | None:
+    """Theorem 1, a policy that sees the whole stack: the strings of at most n·m·(e + 1) symbols, as printed.
+
+    Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
+    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `stack_strings`.
+
+    >>> theorem_1(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
+    2047
+    >>> theorem_1(StackGrowth(symbols=1, added=2, silent_pushes=1, begun=1, step=4), 10)
+    41
+    """
+    if growth.silent_pushes is None:
+        return None
+    return strings_up_to(growth.symbols, n * growth.added * (growth.silent_pushes + 1))
+
+
+def theorem_2(growth: StackGrowth, k: int) -> int:
+    """Theorem 2, a k-policy: the strings of at most k symbols, however long the episode.
+
+    >>> [theorem_2(StackGrowth(symbols=5, added=1, silent_pushes=0, begun=1, step=1), k) for k in (0, 1, 2)]
+    [1, 6, 31]
+    """
+    return strings_up_to(growth.symbols, k)
+
+
+def theorem_4(n: int) -> int:
+    """Theorem 4, any automaton for marked palindromes: 2ⁿ words of n letters, which it must tell apart.
+
+    Its states tell some of them apart, so this bounds pairs of state and counters; the counters alone are at least
+    2ⁿ / |U| (the paper's Ω(2ⁿ), the constant said).
+
+    >>> theorem_4(10)
+    1024
+    """
+    return 1 << n
+
+
+def stack_strings(growth: StackGrowth, n: int) -> int:
+    """The strings no longer than the highest stack after n labels: what Theorem 1 means, true of every machine.
+
+    The stack the episode begins with is counted, and what a step adds is taken from the machine rather than m(e + 1).
+
+    >>> stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
+    4095
+    """
+    return strings_up_to(growth.symbols, growth.longest(n))
+
+
+def digits(number: int) -> float:
+    """The decimal logarithm of a number too long to print; 0 for 0.
+
+    >>> round(digits(5**16001), 2)
+    11184.22
+    """
+    return math.log10(number) if number else 0.0
+
+
+# --- The sizes of a task's policies side by side: what Section 5 allows, what can be reached, what training met.
+#
+# `sizes_record` is plain JSON data for the command, the report and the claims. A bound can have thousands of digits: it is given
+# as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
@@ -45,8 +119,8 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     """The sizes for episodes of so many steps (the domain's limit unless given). `counting`: an automaton with one counter
     for the same task; without one, the two counters that simulate the stack are counted.
 
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
     >>> record = sizes_record(domain("letter"), catalogue("letter"), steps=100, ks=(1,))
     >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
     [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]

@@ -1,22 +1,117 @@
-"""When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided.
-
-Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
-have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
-optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
-"""
+"""When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.from_start import Choice, policy_from_start
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.views import classes
+from pdrm.errors import BadSetting
+from pdrm.machines.transitions import Stack
+from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
+
+# --- Classes of product states: those with the same environment state, machine state and top k symbols.
 
 Numbers = npt.NDArray[np.int64]
+MOST_K = 1_000
+"""The largest k that is asked about."""
+
+
+def check_ks(ks: Iterable[int]) -> list[int]:
+    """Some k in order, each once; refused where one is no number of symbols, or far too many.
+
+    >>> check_ks([2, 0, 2])
+    [0, 2]
+    """
+    found = set()
+    for k in ks:
+        if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
+            raise BadSetting(f"k is {k}", fix=f"whole numbers from 0 to {MOST_K}")
+        found.add(int(k))
+    return sorted(found)
+
+
+def classes(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
+    """[chosen state]: the number of its class under ~k.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
+    >>> product.explore()
+    >>> [classes(product, np.arange(5), k).tolist() for k in (1, 3)]
+    [[0, 0, 0, 0, 0], [0, 1, 2, 2, 2]]
+    """
+    states, stacks = product.states, product.stacks
+    node = states.node[chosen].astype(np.int64)
+    number = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
+    number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    symbols = product.table.move.shape[2]
+    for _ in range(k):
+        number = np.unique(number * symbols + stacks.symbol[node], return_inverse=True)[1].astype(np.int64)
+        node = stacks.parent[node].astype(np.int64)
+    return number
+
+
+# --- Witnesses: product states that look alike and want different things, in words.
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One product state of a witness: how to get there, what is seen, and what is best to do."""
+
+    place: int
+    """The environment state."""
+    where: str
+    """The environment state in words."""
+    state: str
+    stack: Stack
+    seen: Stack
+    """The top k symbols."""
+    word: str
+    """The labels of a shortest way to it, as `pdrm step` reads them."""
+    way: tuple[str, ...]
+    """The actions of that way."""
+    actions: tuple[str, ...]
+    """The actions that are optimal here."""
+    certain: bool
+    """Whether these are all known to be optimal; else some of them may not be."""
+    value: tuple[float, float]
+    """The interval of its value."""
+
+    def record(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def situation(optimal: Optimal, x: int, k: int) -> Situation:
+    """A product state in words."""
+    product, stack = optimal.product, optimal.product.stack(x)
+    names = product.domain.actions
+    return Situation(
+        int(product.place[x]),
+        product.domain.describe(int(product.place[x])),
+        product.machine_state(x),
+        stack,
+        stack[:k],
+        word_to(product, x),
+        actions_to(product, x),
+        tuple(name for a, name in enumerate(names) if optimal.possibly[x] >> a & 1),
+        bool(optimal.possibly[x] == optimal.surely[x]),
+        (float(optimal.values.lower[x]), float(optimal.values.upper[x])),
+    )
+
+
+# --- When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided.
+#
+# Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
+# have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
+# optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
+
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 QUESTIONS = ("same_values", "everywhere", "start")
 
@@ -38,9 +133,9 @@ def answers(optimal: Optimal, k: int) -> dict[str, Answer]:
     """The three questions for one k.
 
     >>> from pdrm.analysis.optimal import optimal
-    >>> from pdrm.domains.catalogue import domain
-    >>> from pdrm.machines.catalogue import catalogue
-    >>> from pdrm.product.finite.product import FiniteProduct
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.finite_product import FiniteProduct
     >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
     >>> [[answer.verdict for answer in answers(found, k).values()] for k in (4, 5)]
     [['no', 'no', 'no'], ['yes', 'yes', 'yes']]

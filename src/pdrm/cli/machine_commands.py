@@ -9,12 +9,51 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
+from pdrm.drawing import trace_rows
 from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownMachine, did_you_mean
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.counting import CountingConfiguration
+from pdrm.machines.transitions import number_text
 
 if TYPE_CHECKING:
-    from pdrm.machines.text.build import AnyMachine
+    from pdrm.language.document import AnyMachine
+    from pdrm.machines.configurations import Run
+
+# --- A run on the terminal: one row a move with the stack before and after; and the same for programs.
+
+
+def print_run(run: Run[Any]) -> None:
+    """The run as a table, and how it ended: a final state ends the episode, be it well or badly."""
+    console = Console(highlight=False)
+    table = Table("step", "label", "rule", "stack before", "stack after", "reward", box=None, header_style="bold")
+    for row in trace_rows(run):
+        table.add_row(row.step, row.label, row.rule, row.before, row.after, row.reward)
+    console.print(table)
+    left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
+    ended = f"ended in {run.after} (final){left}" if run.accepted or run.unread else f"not ended: in {run.after}"
+    console.print(f"{ended}; reward {number_text(run.reward)}", markup=False)
+
+
+def run_record(run: Run[Any]) -> dict[str, Any]:
+    """The run as JSON: one entry a label, the stack top first."""
+    steps = [{"label": sorted(step.label), **_after(step.after), "reward": step.reward} for step in run.steps[1:]]
+    start = {**_after(run.steps[0].after), "reward": run.steps[0].reward}
+    return {"accepted": run.accepted, "reward": run.reward, "unread": run.unread, "start": start, "steps": steps}
+
+
+def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configuration of any kind
+    if isinstance(configuration, Configuration):
+        return {"state": configuration.state, "stack": list(configuration.stack)}
+    if isinstance(configuration, CountingConfiguration):
+        return {"state": configuration.state, "counters": list(configuration.counters)}
+    return {"state": configuration.state}
+
+
+# --- The commands about one machine: check, step, draw, convert, fmt, catalogue.
 
 File = Annotated[str, typer.Argument(help="A machine file, a name of the catalogue, or - for standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -60,8 +99,7 @@ def step(
 
     Example: pdrm step letter "A A B C C C"
     """
-    from pdrm.cli.trace import print_run, run_record
-    from pdrm.machines.text.words import parse_word
+    from pdrm.language.loading import parse_word
 
     machine = _machine(file)
     run = machine.run(parse_word(word))
@@ -83,7 +121,7 @@ def draw(
     """
     from pdrm.drawing import draw as draw_machine
     from pdrm.drawing import draw_run
-    from pdrm.machines.text.words import parse_word
+    from pdrm.language.loading import parse_word
 
     machine = _machine(file)
     if word is None:
@@ -104,7 +142,7 @@ def convert(
     """
     from pdrm.drawing import FORMATS as DRAWINGS
     from pdrm.drawing import draw as draw_machine
-    from pdrm.machines.text.files import save
+    from pdrm.language.loading import save
 
     _not_onto_itself(file, output)
     machine = _translated(_machine(file), to)
@@ -127,10 +165,10 @@ def fmt(
 
     Example: pdrm fmt task.pdrm
     """
-    from pdrm.files.whole_file import write
-    from pdrm.machines.text.files import parse
-    from pdrm.machines.text.layout import lay_out
-    from pdrm.machines.text.source import decode, read_bytes
+    from pdrm.files import write
+    from pdrm.language.loading import parse
+    from pdrm.language.source import decode, read_bytes
+    from pdrm.language.writer import lay_out
 
     before = decode(read_bytes(file), str(file))
     machine = parse(before, str(file))
@@ -154,7 +192,7 @@ def catalogue(
 
     Example: pdrm catalogue letter
     """
-    from pdrm.machines.catalogue import about, names, text_of
+    from pdrm.language.loading import about, names, text_of
 
     if name:
         typer.echo(text_of(name), nl=False)
@@ -166,7 +204,7 @@ def catalogue(
 
 def _not_onto_itself(file: str, output: Path) -> None:
     """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
-    from pdrm.machines.catalogue import names
+    from pdrm.language.loading import names
 
     if file != "-" and file not in names() and output.exists() and Path(file).exists() and output.samefile(file):
         fault = f"{output} is the file that is read: its comments and loops would be lost"
@@ -193,9 +231,9 @@ def _next(command: str, file: str) -> None:
 
 def machine_text(file: str) -> str:
     """The text of a machine: in the catalogue, in a file, or on standard input (`-`)."""
-    from pdrm.files.names import means_name
-    from pdrm.machines.catalogue import names, text_of
-    from pdrm.machines.text.source import LARGEST_FILE, decode, read_bytes
+    from pdrm.files import means_name
+    from pdrm.language.loading import names, text_of
+    from pdrm.language.source import LARGEST_FILE, decode, read_bytes
 
     if file == "-":
         return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
@@ -209,7 +247,7 @@ def machine_text(file: str) -> str:
 
 def checked_text(file: str) -> str:
     """The text of a machine that has no fault; one that has is refused here, where the file's name is known."""
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     text = machine_text(file)
     parse(text, _called(file))
@@ -218,7 +256,7 @@ def checked_text(file: str) -> str:
 
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input, or in the catalogue."""
-    from pdrm.machines.text.files import parse
+    from pdrm.language.loading import parse
 
     return parse(machine_text(file), _called(file))
 
@@ -229,11 +267,10 @@ def _called(file: str) -> str:
 
 
 def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:
+    from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.reward_machine import RewardMachine
-    from pdrm.machines.simulation import pushdown_to_counting
-    from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 
     match to, machine:
         case (None, _) | (Kind.PUSHDOWN, PushdownRewardMachine()) | (Kind.COUNTING, CountingRewardAutomaton()):

@@ -10,21 +10,14 @@ import typer
 
 from pdrm import __version__
 from pdrm.cli import machine_commands
-from pdrm.cli.bench import bench
-from pdrm.cli.check_k import check_k
-from pdrm.cli.claims import claims
-from pdrm.cli.doctor import doctor
-from pdrm.cli.explain import explain
-from pdrm.cli.film import film
-from pdrm.cli.new import new
+from pdrm.cli.bench_command import bench
+from pdrm.cli.k_commands import check_k, verify
 from pdrm.cli.output import print_error
-from pdrm.cli.replay import replay
-from pdrm.cli.report import report
-from pdrm.cli.reproduce import reproduce
-from pdrm.cli.run import run
-from pdrm.cli.sizes import sizes
-from pdrm.cli.train import domains, evaluate, train
-from pdrm.cli.verify import verify
+from pdrm.cli.setup_commands import doctor, explain, new
+from pdrm.cli.size_command import sizes
+from pdrm.cli.study_commands import claims, report, reproduce, run
+from pdrm.cli.train_commands import domains, evaluate, train
+from pdrm.cli.watch_commands import film, replay
 from pdrm.errors import PdrmError
 
 app = typer.Typer(

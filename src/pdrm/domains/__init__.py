@@ -4,15 +4,13 @@ Importing this package registers the domains with Gymnasium. Nothing here knows 
 """
 
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.catalogue import domain, names, settings
-from pdrm.domains.environment import FiniteEnv
-from pdrm.domains.files import find_domain, load_domain, save_domain
-from pdrm.domains.grid_map import GridMap, parse_map, read_map
-from pdrm.domains.gridworld import grid_domain
-from pdrm.domains.labelled_mdp import NO_LABEL, DomainArrays, FiniteDomain, pick
+from pdrm.domains.domain_files import find_domain, load_domain, save_domain
+from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
+from pdrm.domains.finite_env import IDS, FiniteEnv, register_domains
+from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
+from pdrm.domains.gymnasium_table import from_gymnasium
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.domains.registration import IDS, register_domains
-from pdrm.domains.transition_table import from_gymnasium
+from pdrm.domains.paper_domains import domain, names, settings
 
 __all__ = [
     "IDS",

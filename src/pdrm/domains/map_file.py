@@ -14,11 +14,8 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from pdrm.domains.grid_map import DIRECTIONS, START, parse_map
-from pdrm.domains.gridworld import grid_domain
-from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.domains.picture import FLOOR, WALL
-from pdrm.domains.validation import MOST_STEPS, check_range
+from pdrm.domains.finite_domain import FLOOR, MOST_STEPS, WALL, FiniteDomain, check_range
+from pdrm.domains.grids import DIRECTIONS, START, grid_domain, parse_map
 from pdrm.errors import BadDomainSetting, PdrmError, Where, did_you_mean
 
 STEP_LIMIT = 300

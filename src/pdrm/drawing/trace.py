@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from functools import singledispatch
 
-from pdrm.drawing.dot import FONT, html
-from pdrm.drawing.label import line_of
-from pdrm.drawing.words import number_sign, plain, printable
-from pdrm.machines.configuration import Run, Step
+from pdrm.drawing.figure import line_of
+from pdrm.drawing.graphviz import FONT, html
+from pdrm.drawing.label_tokens import number_sign, plain, printable
+from pdrm.machines.configurations import Run, Step
 from pdrm.machines.counting import CountingStep
-from pdrm.machines.guard import Label, label_text
+from pdrm.machines.guards import Label, label_text
 from pdrm.machines.reward_machine import RewardStep
-from pdrm.machines.transition import Stack
+from pdrm.machines.transitions import Stack
 from pdrm.machines.wellformed import Rule
 from pdrm.machines.zero_patterns import pattern_text
 

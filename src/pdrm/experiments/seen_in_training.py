@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.domains.array_file import domain_bytes
-from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadRunFolder
-from pdrm.learning.tabular.policies import load_policy
-from pdrm.learning.tabular.policy import Policy
-from pdrm.learning.tabular.remembered import CounterVectors
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse, text_of
+from pdrm.learning.tabular.policy import Policy, load_policy
+from pdrm.learning.tabular.policy_table import CounterVectors
 from pdrm.learning.tabular.run import POLICY, RunSpec, spec_of
-from pdrm.machines.catalogue import text_of
-from pdrm.machines.text.build import AnyMachine
-from pdrm.machines.text.files import parse
-from pdrm.product.view import FullStack
+from pdrm.product.views import FullStack
 
 
 def seen_in_training(folder: Path, domain: FiniteDomain, machine: AnyMachine) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
-from pdrm.learning.tabular import progress as at
+from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.agents import AnyTraining
 from pdrm.learning.tabular.run import Watch
 from pdrm.learning.tabular.training import Test

@@ -24,8 +24,7 @@ from typing import Any
 
 from pdrm import __version__
 from pdrm.errors import BadRunFolder, CannotWrite
-from pdrm.files.folder import made
-from pdrm.files.whole_file import write
+from pdrm.files import made, write
 from pdrm.learning.tabular.run import CURVE, POLICY, RunSpec, execute
 
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None

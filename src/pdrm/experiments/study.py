@@ -1,24 +1,70 @@
-"""A study is data: panels (a domain each) of lines (an agent each), and the seeds that all of them share.
-
-Nothing here runs. A line with a seed is a `RunSpec` of the learner, whose hash names the run; so two studies that ask for the
-same run share it, and a study that is changed only runs what is new in it.
-"""
+"""A study is data: panels (a domain each) of lines (an agent each), and the seeds that all of them share."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from pdrm.domains.catalogue import domain, names
-from pdrm.domains.files import find_domain
-from pdrm.domains.labelled_mdp import FiniteDomain
-from pdrm.errors import BadStudy, did_you_mean
-from pdrm.experiments.machine_text import machine_text
+from pdrm.domains.domain_files import find_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.paper_domains import domain
+from pdrm.domains.paper_domains import names as domain_names
+from pdrm.errors import BadRunFolder, BadSetting, BadStudy, PdrmError, did_you_mean
+from pdrm.experiments.store import Store
+from pdrm.files import means_name, write
+from pdrm.language.loading import names as machine_names
+from pdrm.language.loading import parse, text_of
+from pdrm.language.source import decode, read_bytes
+from pdrm.language.writer import to_text
 from pdrm.learning.tabular.agents import machine_for, settings_for
-from pdrm.learning.tabular.run import RunSpec
+from pdrm.learning.tabular.run import DOMAIN, RunSpec, spec_of
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine
 from pdrm.product.any_machine import MachineLike
+
+# --- A machine as the text that runs are recorded with: given as text, as an object, as a file or as a name of the catalogue.
+
+KINDS: tuple[type, ...] = (PushdownRewardMachine, RewardMachine, CountingRewardAutomaton)
+
+
+def machine_text(machine: MachineLike, folder: Path = Path()) -> str:
+    """The machine's text, once it has been read without a fault; files are looked for in the folder.
+
+    What has more than one line, or begins with a brace, is a machine's text itself.
+
+    >>> machine_text("letter") == machine_text(text_of("letter")) == text_of("letter")
+    True
+    """
+    if isinstance(machine, str | os.PathLike):
+        return _read_machine(machine, folder)
+    if isinstance(machine, KINDS):
+        return to_text(machine)
+    fix = "give a machine, its text, the path of a .pdrm file, or a name of the catalogue"
+    raise BadSetting(f"{machine!r} is no machine", fix=fix)
+
+
+def _read_machine(machine: str | os.PathLike[str], folder: Path) -> str:
+    if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
+        parse(machine)
+        return machine
+    if means_name(machine, machine_names(), folder):
+        return text_of(str(machine))
+    file = folder / machine
+    text = decode(read_bytes(file), str(file))
+    parse(text, str(file))
+    return text
+
+
+# --- A study is data: panels (a domain each) of lines (an agent each), and the seeds that all of them share.
+#
+# Nothing here runs. A line with a seed is a `RunSpec` of the learner, whose hash names the run; so two studies that ask for the
+# same run share it, and a study that is changed only runs what is new in it.
 
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
@@ -96,7 +142,7 @@ class Panel:
         """The domain."""
         if isinstance(self.domain, FiniteDomain):
             return self.domain
-        return _of_the_catalogue(self.domain) if self.domain in names() else find_domain(self.domain)
+        return _of_the_catalogue(self.domain) if self.domain in domain_names() else find_domain(self.domain)
 
     def line(self, name: str) -> Line:
         """The line of this name."""
@@ -105,7 +151,7 @@ class Panel:
     def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a line, one a seed."""
         given = {**self.settings, **line.settings}
-        if isinstance(self.domain, str) and self.domain in names():
+        if isinstance(self.domain, str) and self.domain in domain_names():
             name, own, settings = self.domain, None, settings_for(self.domain, line.agent, given)
         else:
             own = self.world()
@@ -196,3 +242,73 @@ def _distinct(what: str, found: list[str]) -> None:
         raise BadStudy(f"there are no {what}", fix="give at least one")
     if not all(found) or len(set(found)) < len(found):
         raise BadStudy(f"the {what} are called {found}", fix="give each a name of its own")
+
+
+# --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.
+#
+# Domains of one's own are not in it: each run's folder has its own.
+
+STUDIES = "studies.json"
+PANEL = ("name", "title", "figure")
+LINE = ("name", "agent", "k", "colour", "ours", "seconds", "gigabytes")
+
+
+def keep_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
+    """Write what the studies are. The paper's are known without: what is kept of earlier ones then goes."""
+    if all(study.of_the_paper for study in studies):
+        (folder / STUDIES).unlink(missing_ok=True)
+        return
+    record = [_study(study, store) for study in studies]
+    write(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def kept_studies(folder: Path, store: Store) -> list[Study]:
+    """The studies kept in a folder, as far as their domains are there; none: nothing is kept."""
+    path = folder / STUDIES
+    if not path.exists():
+        return []
+    try:
+        found = [_read_study(record, store) for record in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
+        raise BadRunFolder(f"{path} is damaged: {error}", fix="pdrm run STUDY writes it again") from error
+    return [study for study in found if study is not None]
+
+
+def _study(study: Study, store: Store) -> dict[str, Any]:
+    panels = [_panel(panel, study.seeds, store) for panel in study.panels]
+    own = {"name": study.name, "title": study.title, "figure": study.figure, "seeds": study.seeds}
+    return {**own, "panels": panels}
+
+
+def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
+    """One's own domain (None here) is that of the panel's runs, whose folders are named."""
+    specs = {line.name: panel.specs(line, seeds) for line in panel.lines}
+    settings = {name: asdict(found[0].settings) for name, found in specs.items()}
+    first = next(iter(specs.values()))[0]
+    return {
+        **{name: getattr(panel, name) for name in PANEL},
+        "domain": first.domain if first.own is None else None,
+        "machine": panel.text,
+        "success": panel.success,
+        "lines": [
+            {**{name: getattr(line, name) for name in LINE}, "settings": settings[line.name]} for line in panel.lines
+        ],
+        "runs": [store.folder(spec).name for found in specs.values() for spec in found],
+    }
+
+
+def _read_study(record: dict[str, Any], store: Store) -> Study | None:
+    found = [_read_panel(panel, store) for panel in record.pop("panels")]
+    panels = tuple(panel for panel in found if panel is not None)
+    return Study(panels=panels, **{**record, "seeds": tuple(record["seeds"])}) if panels else None
+
+
+def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
+    runs, domain = record.pop("runs"), record.pop("domain")
+    if domain is None:
+        at = next((store.root / name for name in runs if (store.root / name / DOMAIN).exists()), None)
+        domain = None if at is None else spec_of(at).own
+    if domain is None:
+        return None
+    lines = tuple(Line(**line) for line in record.pop("lines"))
+    return Panel(domain=domain, lines=lines, **{**record, "success": tuple(record["success"])})

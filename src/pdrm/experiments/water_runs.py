@@ -16,20 +16,17 @@ from typing import Any
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, did_you_mean
-from pdrm.experiments.paper import water
+from pdrm.experiments.paper import water_programs as water
 from pdrm.experiments.water_records import STEPS_COLUMN, Tested, table
-from pdrm.files.folder import made
-from pdrm.files.whole_file import write
-from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.checkpoint import Checkpoint, trained
-from pdrm.learning.deep.device import device_name
-from pdrm.learning.deep.policy import save_policy
-from pdrm.learning.deep.training import DeepTraining
-from pdrm.machines.catalogue import catalogue
+from pdrm.files import made, write
+from pdrm.language.loading import catalogue
+from pdrm.learning.deep.deep_policy import save_policy
+from pdrm.learning.deep.deep_run import device_name
+from pdrm.learning.deep.deep_training import Checkpoint, DeepTraining, algorithm_of, settings_of, trained
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.domain import water_domain
-from pdrm.product.jax_env.product import JaxProduct, jax_product
-from pdrm.product.view import TopK
+from pdrm.product.jax_env.jax_domain import water_domain
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.views import TopK
 
 Programs = Callable[[tuple[int, ...]], tuple[water.Program, ...]]
 STUDIES: dict[str, Programs] = {

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from pdrm.errors import ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
-from pdrm.machines.guard import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
+from pdrm.machines.guards import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
 
 MOST_CUBES = 2_000
 """Cases one guard, or the labels left over at one state, may split into."""

@@ -1,24 +1,113 @@
-"""Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by constants.
-
-A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
-undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
-"""
+"""Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pdrm.errors import EndlessSilentMoves, Finding, UnknownConfiguration, raise_all
+from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configuration import Run, added
-from pdrm.machines.counting_transition import CountingTransition, counting_faults
-from pdrm.machines.guard import Label
-from pdrm.machines.pattern_findings import pattern_findings
-from pdrm.machines.reading import check_state, no_rule, read_word
-from pdrm.machines.rules import by_source, states_of
-from pdrm.machines.transition import Otherwise
-from pdrm.machines.zero_patterns import pattern_clashes, pattern_text
+from pdrm.machines.configurations import Run, added, check_state, no_rule, read_word
+from pdrm.machines.findings import pattern_findings
+from pdrm.machines.guards import Guard, Label, Silent, check_guard
+from pdrm.machines.transitions import Otherwise, number_text, reward_of
+from pdrm.machines.wellformed import by_source, shared_faults, states_of
+from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, pattern_clashes, pattern_text
+
+# --- Transitions of a counting reward automaton: δ and λ of Appendix B as one record per rule.
+#
+# `u1 -> u1 : C, [1] / [-1], 0` reads a label with C where the counter is not zero, and takes one off it.
+
+MOST_CHANGED = 999_999_999
+"""What a rule may add to a counter or take off it: as many digits as the language reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountingTransition:
+    """One rule: `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"), `changes` adds to it.
+
+    >>> from pdrm.machines.guards import Event
+    >>> rule = CountingTransition("u0", "u1", Event("B"), ("1", "-"), (-3, 1), 0)
+    >>> print(rule, rule.allows((2, 0)), rule.changed((2, 0)))
+    u0 -> u1 : B, [1, -] / [-3, +1], 0 True (0, 1)
+    """
+
+    source: str
+    target: str
+    guard: Guard
+    tests: Pattern
+    changes: tuple[int, ...]
+    reward: float
+    where: Where | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_guard(self.guard)
+        object.__setattr__(self, "tests", tuple(self.tests))
+        object.__setattr__(self, "changes", tuple(_whole(change) for change in self.changes))
+        object.__setattr__(self, "reward", reward_of(self.reward))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the rule reads no label."""
+        return isinstance(self.guard, Silent)
+
+    def allows(self, counters: tuple[int, ...]) -> bool:
+        """Whether the counters pass the tests."""
+        for test, value in zip(self.tests, counters, strict=True):
+            if test != ANY_VALUE and (test == ZERO) != (value == 0):
+                return False
+        return True
+
+    def changed(self, counters: tuple[int, ...]) -> tuple[int, ...]:
+        """The counters after the changes, none below zero."""
+        return tuple([max(0, value + change) for value, change in zip(counters, self.changes, strict=True)])
+
+    def __str__(self) -> str:
+        changes = [f"{change:+d}" if change else "0" for change in self.changes]
+        vectors = f"{pattern_text(self.tests)} / {pattern_text(changes)}"
+        return f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
+
+
+def _whole(change: int) -> int:
+    """A counter change as a plain whole number."""
+    try:
+        whole = operator.index(change)
+    except TypeError:
+        raise BadNumber(f"`{change}` is no counter change", fix="use a whole number such as 1, 0 or -2") from None
+    if abs(whole) > MOST_CHANGED:
+        raise BadNumber(f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}")
+    return whole
+
+
+def counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
+    """Every fault of a counting automaton's names and numbers."""
+    yield from shared_faults(machine)
+    if machine.counters < 1:
+        yield BadNumber(
+            f"a counting automaton with {machine.counters} counters", fix="give it one or more: `counters 1`"
+        )
+    for rule in machine.transitions:
+        for kind, length in (("tests", len(rule.tests)), ("changes", len(rule.changes))):
+            if length != machine.counters:
+                yield BadNumber(
+                    f"{length} {kind} for {machine.counters} counters: rule {rule}",
+                    where=rule.where,
+                    fix="write one test and one change for each counter, as in `[1, -] / [-1, 0]`",
+                )
+        for test in rule.tests:
+            if test not in (ZERO, NONZERO, ANY_VALUE):
+                yield BadNumber(
+                    f"`{test}` is no counter test: rule {rule}",
+                    where=rule.where,
+                    fix="use 0 (zero), 1 (not zero) or - (either)",
+                )
+
+
+# --- Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by constants.
+#
+# A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
+# undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
 
 __all__ = [
     "MOST_SILENT_MOVES",
@@ -68,7 +157,7 @@ class CountingRewardAutomaton:
 
     `states` may be left out as for a pushdown machine.
 
-    >>> from pdrm.machines.guard import Event
+    >>> from pdrm.machines.guards import Event
     >>> up = CountingTransition("u0", "u0", Event("A"), ("-",), (1,), 0)
     >>> down = CountingTransition("u0", "u0", Event("B"), ("1",), (-1,), 1)
     >>> end = CountingTransition("u0", "done", Event("B"), ("0",), (0,), 5)

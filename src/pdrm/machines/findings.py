@@ -1,21 +1,27 @@
-"""Warnings about a machine: what is allowed but more often a mistake (unreachable states, undefined cases, idle rules)."""
+"""Warnings about a machine: what is allowed but is usually a mistake (unreachable states, undefined cases, idle rules)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pdrm.errors import Finding, TooManyCases
-from pdrm.machines.guard import events_of
-from pdrm.machines.reachability import applicable, reachable_heads
-from pdrm.machines.silent import Head
-from pdrm.machines.transition import ANY, NONE
+from pdrm.machines.guards import Silent, events_of
+from pdrm.machines.pushdown_analysis import Head, applicable, reachable_heads
+from pdrm.machines.transitions import ANY, NONE
+from pdrm.machines.wellformed import PushdownSystem
+from pdrm.machines.zero_patterns import (
+    Case,
+    CountingMachine,
+    applicable_rules,
+    pattern_text,
+    reachable_cases,
+    unread,
+)
 
-if TYPE_CHECKING:
-    from pdrm.machines.pushdown import PushdownRewardMachine
+# --- Warnings about a machine: what is allowed but more often a mistake (unreachable states, undefined cases, idle rules).
 
 
-def findings(machine: PushdownRewardMachine) -> list[Finding]:
+def findings(machine: PushdownSystem) -> list[Finding]:
     """Every warning, in the order of the codes."""
     try:
         heads = reachable_heads(machine)
@@ -29,7 +35,7 @@ def findings(machine: PushdownRewardMachine) -> list[Finding]:
         return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
 
 
-def _unreachable_states(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+def _unreachable_states(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
     reached = {head.state for head in heads}
     for state in (*machine.states, *machine.final):
         if state not in reached:
@@ -37,7 +43,7 @@ def _unreachable_states(machine: PushdownRewardMachine, heads: set[Head]) -> Ite
             yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
 
 
-def _undefined_cases(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+def _undefined_cases(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
     """The labels that fall to `otherwise`, one finding a state and set of labels, listing its tops."""
     tops: dict[tuple[str, str], list[str]] = {}
     for state in machine.states:
@@ -56,7 +62,7 @@ def _undefined_cases(machine: PushdownRewardMachine, heads: set[Head]) -> Iterat
         )
 
 
-def _idle_rules(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Finding]:
+def _idle_rules(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
     used = {id(rule) for head in heads for rule in applicable(machine, head)}
     reached = {head.state for head in heads}
     for rule in machine.transitions:
@@ -68,7 +74,7 @@ def _idle_rules(machine: PushdownRewardMachine, heads: set[Head]) -> Iterator[Fi
             )
 
 
-def _unused_names(machine: PushdownRewardMachine) -> Iterator[Finding]:
+def _unused_names(machine: PushdownSystem) -> Iterator[Finding]:
     read = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in read:
@@ -77,3 +83,52 @@ def _unused_names(machine: PushdownRewardMachine) -> Iterator[Finding]:
     for symbol in machine.stack[1:]:
         if symbol not in mentioned:
             yield Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
+
+
+# --- Warnings about reward machines and counting automata, found on zero patterns as `findings` does on tops of stack.
+
+
+def pattern_findings(machine: CountingMachine) -> list[Finding]:
+    """Every warning, in the order of the codes."""
+    try:
+        cases = reachable_cases(machine)
+        return [*_unreachable(machine, cases), *_undefined(machine, cases), *_idle(machine, cases), *_unused(machine)]
+    except TooManyCases as error:
+        return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
+
+
+def _unreachable(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
+    reached = {case.state for case in cases}
+    for state in (*machine.states, *machine.final):
+        if state not in reached:
+            kind = "final state" if state in machine.final else "state"
+            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
+
+
+def _undefined(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
+    patterns: dict[tuple[str, str], list[str]] = {}
+    order = {state: place for place, state in enumerate(machine.states)}
+    for case in sorted(cases, key=lambda case: (order.get(case.state, 0), case.zeros)):
+        labels = unread(machine, case, applicable_rules(machine, case))
+        if labels:
+            patterns.setdefault((case.state, labels), []).append(pattern_text(case.zeros))
+    for (state, labels), zeros in patterns.items():
+        place = f" with counters {' or '.join(zeros)}" if machine.counters else ""
+        yield Finding("W0602", f"in state `{state}`{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
+
+
+def _idle(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
+    used = {id(rule) for case in cases for rule in applicable_rules(machine, case)}
+    reached = {case.state for case in cases}
+    for rule in machine.transitions:
+        if not isinstance(rule.guard, Silent) and not machine.alphabet.cubes(rule.guard):
+            yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
+        elif id(rule) not in used and rule.source in reached:
+            yield Finding("W0603", f"its counter tests never hold in that state: {rule}", rule.where)
+
+
+def _unused(machine: CountingMachine) -> Iterator[Finding]:
+    read = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
+    for event in machine.events:
+        if event not in read:
+            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")

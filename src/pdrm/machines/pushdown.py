@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 
 from pdrm.errors import Finding, UnknownConfiguration, did_you_mean, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configuration import Configuration, Move, Run, Step
-from pdrm.machines.determinism import clashes
+from pdrm.machines.configurations import Configuration, Move, Run, Step, check_state, no_rule, read_word
 from pdrm.machines.findings import findings
-from pdrm.machines.guard import Label
-from pdrm.machines.reading import check_state, no_rule, read_word
-from pdrm.machines.rules import by_source, states_of
-from pdrm.machines.silent import endless_silent_moves
-from pdrm.machines.transition import ANY, Otherwise, Transition
-from pdrm.machines.wellformed import faults
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown_analysis import endless_silent_moves
+from pdrm.machines.transitions import ANY, Otherwise, Transition
+from pdrm.machines.wellformed import by_source, clashes, faults, states_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class PushdownRewardMachine:
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
 
-    >>> from pdrm.machines.guard import Exactly
+    >>> from pdrm.machines.guards import Exactly
     >>> push = Transition("u0", "u0", Exactly(frozenset("A")), "z", ("A", "z"), -0.01)
     >>> pop = Transition("u0", "u1", Exactly(frozenset("B")), "A", (), 1)
     >>> machine = PushdownRewardMachine("tiny", ("A", "B"), ("#", "A"), "u0", ("u1",), Otherwise.error(), (push, pop))

@@ -11,13 +11,11 @@ from typing import ClassVar
 
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configuration import Run, added
-from pdrm.machines.guard import Guard, Label, Silent, check_guard
-from pdrm.machines.pattern_findings import pattern_findings
-from pdrm.machines.reading import check_state, no_rule, read_word
-from pdrm.machines.rules import by_source, states_of
-from pdrm.machines.transition import Otherwise, number_text, reward_of
-from pdrm.machines.wellformed import shared_faults
+from pdrm.machines.configurations import Run, added, check_state, no_rule, read_word
+from pdrm.machines.findings import pattern_findings
+from pdrm.machines.guards import Guard, Label, Silent, check_guard
+from pdrm.machines.transitions import Otherwise, number_text, reward_of
+from pdrm.machines.wellformed import by_source, shared_faults, states_of
 from pdrm.machines.zero_patterns import Pattern, pattern_clashes
 
 
@@ -25,7 +23,7 @@ from pdrm.machines.zero_patterns import Pattern, pattern_clashes
 class RewardTransition:
     """One rule: where it starts, where it leads, what it reads and pays.
 
-    >>> from pdrm.machines.guard import Event
+    >>> from pdrm.machines.guards import Event
     >>> print(RewardTransition("u0", "u1", Event("A"), 1))
     u0 -> u1 : A, 1
     """
@@ -71,7 +69,7 @@ class RewardStep:
 class RewardMachine:
     """⟨U, u₀, F, Σ, δ_u, δ_r⟩; `transitions` hold δ_u and δ_r, and `states` may be left out as for a pushdown machine.
 
-    >>> from pdrm.machines.guard import Event
+    >>> from pdrm.machines.guards import Event
     >>> rule = RewardTransition("u0", "done", Event("A"), 1)
     >>> machine = RewardMachine("once", ("A",), "u0", ("done",), Otherwise.stay(-0.5), (rule,))
     >>> run = machine.run([frozenset(), frozenset("A")])

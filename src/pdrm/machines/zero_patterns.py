@@ -12,9 +12,8 @@ from typing import NamedTuple, Protocol
 
 from pdrm.errors import Nondeterministic, TooManyCases
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.determinism import clashes_where
-from pdrm.machines.guard import Silent
-from pdrm.machines.wellformed import Machine, Rule
+from pdrm.machines.guards import Silent
+from pdrm.machines.wellformed import Machine, Rule, clashes_where
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]

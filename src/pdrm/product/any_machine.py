@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 
 from pdrm.errors import BadSetting
-from pdrm.files.names import means_name
-from pdrm.machines.catalogue import catalogue, names
+from pdrm.files import means_name
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import catalogue, load, names, parse
+from pdrm.machines.conversions import counting_to_pushdown, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.text.build import AnyMachine
-from pdrm.machines.text.files import load, parse
-from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
 
 MachineLike = AnyMachine | str | os.PathLike[str]
 """A machine, the path of its file, its name in the catalogue (`./letter` where there is a file of the same name), or its text,

@@ -12,11 +12,10 @@ import numpy as np
 
 from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton
-from pdrm.machines.counting_table import LARGEST_VALUE, Values, tabulate_counting
-from pdrm.machines.guard import Label
+from pdrm.machines.guards import Label
 from pdrm.machines.stacks import Stacks
-from pdrm.machines.table import UNDEFINED_MOVE, Table
-from pdrm.product.configurations import FULL_VIEW, Configurations, Explored
+from pdrm.machines.tables import LARGEST_VALUE, UNDEFINED_MOVE, Table, Values, tabulate_counting
+from pdrm.product.exploration import FULL_VIEW, Configurations, Explored
 
 Vector = tuple[int, ...]
 """A value for each counter."""
@@ -25,7 +24,7 @@ Vector = tuple[int, ...]
 class Counters:
     """Makes an automaton's steps for the kernels. All that is found is kept in `Explored`, and nothing here.
 
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.language.loading import catalogue
     >>> counters = Counters(catalogue("letter-cra"), [frozenset("A"), frozenset("B")])
     >>> explored = counters.explored()
     >>> explored.configurations.wanted[:] = 0, 0  # where does A lead from the start?
@@ -54,7 +53,7 @@ class Counters:
         )
         found.counters[0] = self._begun.after.counters
         explored = Explored(self._table(), stacks, found, FULL_VIEW)
-        from pdrm.product.kernels import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
+        from pdrm.product.explore_kernel import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
 
         first_configuration(explored)
         return explored
@@ -69,7 +68,7 @@ class Counters:
         here, label = found.wanted.tolist()
         after, paid, moves = self._step(int(found.state[here]), found.counters[found.node[here]].copy(), label)
         if moves == 0:
-            from pdrm.product.kernels import UNDEFINED_LABEL  # noqa: PLC0415
+            from pdrm.product.explore_kernel import UNDEFINED_LABEL  # noqa: PLC0415
 
             found.after[here, label] = UNDEFINED_LABEL
             return explored
@@ -83,7 +82,7 @@ class Counters:
 
     def _step(self, state: int, counters: Values, label: int) -> tuple[CountingConfiguration, float, int]:
         """Where a label leads, what it pays, and the moves it takes: 0 if no rule reads it."""
-        from pdrm.product.kernels import count  # noqa: PLC0415
+        from pdrm.product.explore_kernel import count  # noqa: PLC0415
 
         most = MOST_SILENT_MOVES if self.operations is None else self.operations
         if int(counters.max()) + (most + 2) * self._steepest > LARGEST_VALUE:
@@ -102,7 +101,7 @@ class Counters:
 
     def _numbered(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
         """The number of a configuration, given to it and to its counters where they are new."""
-        from pdrm.product.kernels import configuration as number_of  # noqa: PLC0415
+        from pdrm.product.explore_kernel import configuration as number_of  # noqa: PLC0415
 
         made = int(explored.stacks.made[0])
         if len(self._nodes) != made:  # what was explored comes from elsewhere, a checkpoint say

@@ -6,12 +6,15 @@ environments that say so themselves, in `info["label"]`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
-from pdrm.domains.arity import takes
+import numpy as np
+
+from pdrm.domains.gymnasium_table import takes
 from pdrm.errors import BadLabel, BadSetting
-from pdrm.machines.guard import Label
+from pdrm.machines.guards import Label
 
 Labels = Callable[[Any, Any, Any, dict[str, Any]], Collection[str]] | Literal["info"]
 """labels(observation, action, next_observation, info) -> the events true after the step."""
@@ -98,3 +101,32 @@ def _check_arity(role: str, function: object, arguments: tuple[str, ...]) -> Non
 def _named(role: str, function: object) -> str:
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"the labelling function `{name}` (`{role}`)"
+
+
+# --- An observation as it is now: environments may change the array they gave, and a labelling function compares two of them.
+
+UNCHANGING = frozenset({int, float, bool, complex, str, bytes, type(None)})
+
+
+def kept(observation: Any) -> Any:  # noqa: ANN401 - any environment's
+    """The observation, copied as far as it can be changed.
+
+    >>> array = np.zeros(2)
+    >>> before = kept({"place": array, "time": 3})
+    >>> array += 1
+    >>> before
+    {'place': array([0., 0.]), 'time': 3}
+    """
+    kind = type(observation)
+    if kind in UNCHANGING or isinstance(observation, np.generic):
+        return observation
+    if kind is np.ndarray and not observation.dtype.hasobject:
+        return observation.copy()
+    if kind is dict:
+        return {key: kept(value) for key, value in observation.items()}
+    if kind is tuple:
+        return tuple([kept(value) for value in observation])
+    try:
+        return copy.deepcopy(observation)
+    except (TypeError, AttributeError, NotImplementedError, RuntimeError, copy.Error):
+        return observation  # of a kind that cannot be copied

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.guard import Label
+from pdrm.machines.configurations import Configuration, no_rule
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reading import no_rule
-from pdrm.machines.transition import Stack, Transition
+from pdrm.machines.transitions import Stack, Transition
 
 MOST_KEPT = 100_000
 """Cases kept before they are forgotten and found anew: an environment may emit any of 2^events labels."""
@@ -30,7 +29,7 @@ class QuickMove(NamedTuple):
 class QuickStep:
     """A machine's `begin` and `step`, remembering.
 
-    >>> from pdrm.machines.catalogue import catalogue
+    >>> from pdrm.language.loading import catalogue
     >>> quick = QuickStep(catalogue("letter"))
     >>> quick.step("u0", ("#",), frozenset("A"))
     ('u0', ('A', '#'), -0.01)

@@ -1,4 +1,4 @@
-"""The whole report: claims first, then every figure, what was learnt, what can be proved, the machines, how it was made."""
+"""The whole report: claims first, then every figure, what was learnt, what can be proved; and the page of one's own study."""
 
 from __future__ import annotations
 
@@ -6,22 +6,95 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from pdrm.experiments.claims.claim import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
+import numpy as np
+
+from pdrm.drawing.plots import Shown, episode_plot, plot_bytes, write_plot
+from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
-from pdrm.files.folder import made
-from pdrm.files.whole_file import write
-from pdrm.machines.catalogue import names
-from pdrm.report.claims import claims_section
-from pdrm.report.figures import anchor, study_section
-from pdrm.report.machines import machine_section
-from pdrm.report.making import making_section
-from pdrm.report.page import Section, page
-from pdrm.report.paths import paths_section
-from pdrm.report.theory import k_section, sizes_section, theory_facts
-from pdrm.report.water import ANCHOR as WATER
-from pdrm.report.water import water_section
+from pdrm.files import made, write
+from pdrm.language.loading import names
+from pdrm.learning.tabular.evaluation import Trained
+from pdrm.report.curve_plots import study_plot
+from pdrm.report.page import Section, making_section, page, picture
+from pdrm.report.study_section import anchor, study_section
+from pdrm.report.theory_section import k_section, machine_section, sizes_section, theory_facts
+from pdrm.report.verdicts import claims_section
+from pdrm.report.water_section import ANCHOR as WATER
+from pdrm.report.water_section import water_section
+
+# --- The report of studies of one's own: their curves in one picture, and a page with the numbers behind them.
+
+CURVES, OWN_PAGE, OWN_FIGURES = "curves.svg", "index.html", "figures"
+RULES = (
+    '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; a test counts by the '
+    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task. "
+    "<em>Episodes</em>: in training, until the median return is 90 % of the way from the lowest return there is to the best final "
+    "median of the panel.</p>"
+)
+DATA = (
+    '<a href="curves.csv">curves.csv</a>, <a href="summary.csv">summary.csv</a>, <a href="curves.svg">curves.svg</a>, '
+    "<code>figures/</code> (PDF and PNG), <code>runs/</code> (a folder a run: spec, curve, policy)"
+)
+
+
+def write_own_report(lines: Sequence[tuple[Study, Curves]], store: Store, folder: Path) -> list[Path]:
+    """Write `curves.svg` and `index.html` from what is recorded of some studies; returns the files."""
+    made(folder / OWN_FIGURES)
+    studies = {study.name: study for study, _ in lines}
+    mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
+    shown = [_of(panel.name, mine[name]) for name, study in studies.items() for panel in study.panels]
+    write_plot(study_plot([curves for curves in shown if curves]), folder / CURVES)
+    sections = [study_section(study, mine[name], store, folder / OWN_FIGURES) for name, study in studies.items()]
+    again = f"<code>pdrm report -o {escape(str(folder))}</code>: from what is recorded"
+    sections.append(making_section(lines, store, DATA, again))
+    title = ", ".join(study.title or study.name for study in studies.values())
+    write(folder / OWN_PAGE, page(title, RULES, sections).encode())
+    return [folder / CURVES, folder / OWN_PAGE]
+
+
+def _of(panel: str, lines: Sequence[Curves]) -> list[Curves]:
+    return [curves for curves in lines if curves.panel.name == panel]
+
+
+# --- What was learnt, to look at: a greedy episode of the best seed on each map, with the stack along it.
+
+PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
+"""Whose way is shown, of those that end best."""
+
+
+def paths_section(lines: Sequence[Curves], store: Store) -> Section:
+    """A way on each map."""
+    panels = dict.fromkeys(curves.panel.name for curves in lines)
+    parts = [_path([curves for curves in lines if curves.panel.name == panel], store) for panel in panels]
+    body = "<p>One greedy test episode each, of the seed that ended best. The colour is the machine's state.</p>"
+    return Section("paths", "What was learnt", body + "".join(parts))
+
+
+def _path(lines: Sequence[Curves], store: Store) -> str:
+    order = {name: place for place, name in enumerate(PREFERRED)}
+    ranked = sorted(lines, key=lambda curves: order.get(curves.line.name, len(order)))
+    achieving = [curves for curves in ranked if curves.final_success.max() == 1]
+    for curves in sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked:
+        seed = int(np.argmax(curves.final_scores if np.isfinite(curves.lowest) else curves.returns[:, -1].mean(axis=1)))
+        spec = curves.panel.specs(curves.line, curves.seeds)[seed]
+        if store.result(spec)["policy_kept"]:
+            trained = Trained.load(store.folder(spec))
+            if trained.counts:
+                continue
+            moments = list(trained.episode(np.random.default_rng(0)))
+            shown = [Shown(one.state, one.configuration.state, one.configuration.stack) for one in moments]
+            paid = sum(one.reward for one in moments)
+            title = (
+                f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; "
+                f"{len(moments) - 1} steps, return {paid:g}, ended in {moments[-1].configuration.state}"
+            )
+            return picture(plot_bytes(episode_plot(trained.domain, shown), "svg"), "svg", title, escape(title))
+    return ""
+
+
+# --- The whole report: claims first, then every figure, what was learnt, what can be proved, the machines, how it was made.
 
 PAGE, FIGURES = "index.html", "figures"
 

@@ -7,12 +7,11 @@ import pytest
 
 from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
-from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.training import DeepTraining
-from pdrm.machines.text.files import parse
-from pdrm.product.jax_env.domain import finite_domain
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import TopK
+from pdrm.language.loading import parse
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.product.jax_env.jax_domain import finite_domain
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import TopK
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u\nfinal done\n"
 SMALL = {"n_envs": 2, "net_arch": (4,), "batch_size": 8}

@@ -18,8 +18,8 @@ def test_importing_pdrm_brings_in_no_extra():
 @pytest.mark.parametrize(
     ("package", "module", "fix"),
     [
-        ("jax", "pdrm.product.jax_env.product", "pip install 'pdrm[jax]'"),
-        ("optax", "pdrm.product.jax_env.product", "pip install 'pdrm[jax]'"),
+        ("jax", "pdrm.product.jax_env.jax_product", "pip install 'pdrm[jax]'"),
+        ("optax", "pdrm.product.jax_env.jax_product", "pip install 'pdrm[jax]'"),
         ("stable_baselines3", "pdrm.learning.deep.sb3", "pip install 'pdrm[sb3]'"),
     ],
 )
@@ -31,6 +31,6 @@ def test_a_missing_extra_is_named_with_its_fix(package, module, fix):
 
 def test_water_needs_no_extra():
     script = (
-        "import sys; sys.modules['jax'] = None; from pdrm.product.water_task import WaterTask; WaterTask('water-17')"
+        "import sys; sys.modules['jax'] = None; from pdrm.learning.deep.film import WaterTask; WaterTask('water-17')"
     )
     assert python(script).returncode == 0

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from pdrm.domains import domain
+from pdrm.language.loading import catalogue
 from pdrm.learning.deep import dqn
-from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.training import DeepTraining
-from pdrm.machines.catalogue import catalogue
-from pdrm.product.jax_env.domain import finite_domain
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import TopK
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.product.jax_env.jax_domain import finite_domain
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import TopK
 from tests.learning.deep.worlds import cue, errand, target
 from tests.probes import COLLECT, VALUES, corridor
 

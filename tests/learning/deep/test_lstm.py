@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pdrm.learning.deep.lstm import Lstm, Memory, along, gates, lstm, remembered
 from pdrm.learning.deep.networks import side_by_side
+from pdrm.learning.deep.recurrent_ppo import Lstm, Memory, along, gates, lstm, remembered
 
 LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
 

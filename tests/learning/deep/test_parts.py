@@ -14,19 +14,17 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
-from pdrm.learning.deep import run as runs
-from pdrm.learning.deep.advantage import advantages
-from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.policy import load_deep_policy
-from pdrm.learning.deep.ppo_loss import Batch, ppo_loss
-from pdrm.learning.deep.settings import PPO, SAC, RecurrentPPO
-from pdrm.learning.tabular.policies import load_policy
-from pdrm.machines.catalogue import catalogue, text_of
-from pdrm.product.jax_env.domain import water_domain
-from pdrm.product.jax_env.draws import seeded
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import TopK
-from pdrm.product.water_task import WaterTask
+from pdrm.language.loading import catalogue, text_of
+from pdrm.learning.deep import deep_run as runs
+from pdrm.learning.deep.deep_policy import load_deep_policy
+from pdrm.learning.deep.deep_settings import PPO, SAC, RecurrentPPO
+from pdrm.learning.deep.deep_training import algorithm_of, settings_of
+from pdrm.learning.deep.film import WaterTask
+from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
+from pdrm.learning.tabular.policy import load_policy
+from pdrm.product.jax_env.jax_domain import seeded, water_domain
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import TopK
 from tests.learning.deep.worlds import leaves
 
 

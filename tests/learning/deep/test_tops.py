@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 from pdrm.domains import domain, from_arrays
-from pdrm.learning.deep import counterfactual as cf
+from pdrm.language.loading import catalogue, parse
+from pdrm.learning.deep import replay as cf
 from pdrm.learning.deep import sac
-from pdrm.learning.deep.algorithm import algorithm_of, settings_of
-from pdrm.learning.deep.counterfactual import Experience, experience, tops_of
-from pdrm.learning.deep.replay import Row
-from pdrm.learning.deep.settings import DQN
-from pdrm.learning.deep.training import DeepTraining
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.text.files import parse
-from pdrm.product.jax_env.domain import finite_domain
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import FullStack, TopK
+from pdrm.learning.deep.deep_settings import DQN
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.learning.deep.replay import Experience, Row, experience, tops_of
+from pdrm.product.jax_env.jax_domain import finite_domain
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import FullStack, TopK
 
 PAINT = domain("paint")
 POPPING = parse(

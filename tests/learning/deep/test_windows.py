@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from pdrm.domains import domain
-from pdrm.learning.deep.counterfactual import experience, tops_of
-from pdrm.learning.deep.experience import begin_experiences, lived
-from pdrm.learning.deep.replay import sampled_rows
-from pdrm.learning.deep.settings import DQN
-from pdrm.machines.catalogue import catalogue
-from pdrm.machines.configuration import Configuration
-from pdrm.product.jax_env.domain import finite_domain
-from pdrm.product.jax_env.draws import seeded, uniforms
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import TopK
+from pdrm.language.loading import catalogue
+from pdrm.learning.deep.deep_settings import DQN
+from pdrm.learning.deep.replay import begin_experiences, experience, lived, sampled_rows, tops_of
+from pdrm.machines.configurations import Configuration
+from pdrm.product.jax_env.jax_domain import finite_domain, seeded, uniforms
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import TopK
 
 ECHO, WORLD = catalogue("echo"), domain("echo", step_limit=9)
 SETTINGS = DQN(n_envs=3, train_freq=40, buffer_size=300, n_steps=4, gamma=0.5, reward_scale=10.0, counterfactuals=1)

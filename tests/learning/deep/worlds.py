@@ -7,11 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
-from pdrm.machines.text.files import parse
-from pdrm.product.jax_env.domain import JaxDomain, Moved, finite_domain
-from pdrm.product.jax_env.draws import uniforms
-from pdrm.product.jax_env.product import jax_product
-from pdrm.product.view import TopK
+from pdrm.language.loading import parse
+from pdrm.product.jax_env.jax_domain import JaxDomain, Moved, finite_domain, uniforms
+from pdrm.product.jax_env.jax_product import jax_product
+from pdrm.product.views import TopK
 
 IDLE = parse("name idle\nevents go\nstack #\nstart u\notherwise stay 0\nu -> u : go, z / z, 0\n")
 """A machine that pays nothing: the worlds below pay themselves."""

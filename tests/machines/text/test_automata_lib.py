@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves, PdrmError
-from pdrm.machines.text.automata_lib import read_automaton
-from pdrm.machines.text.files import parse
+from pdrm.language.loading import parse
+from pdrm.language.peer_formats import read_automaton
 
 AS_MANY = {
     "states": {"q0", "q1", "q2", "q3"},

@@ -7,12 +7,11 @@ import jsonschema
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.machines.catalogue import catalogue, names
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import read_json, to_json
-from pdrm.machines.text.writer import to_text
+from pdrm.language.json_form import read_json, to_json
+from pdrm.language.loading import catalogue, names, parse
+from pdrm.language.writer import to_text
 
-SCHEMA = json.loads(files("pdrm.machines.text").joinpath("schema.json").read_text())
+SCHEMA = json.loads(files("pdrm.language").joinpath("schema.json").read_text())
 
 
 @pytest.mark.parametrize("name", names())

@@ -5,10 +5,8 @@ import re
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.machines.catalogue import catalogue, names, text_of
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.layout import lay_out, spaced
-from pdrm.machines.text.writer import to_text
+from pdrm.language.loading import catalogue, names, parse, text_of
+from pdrm.language.writer import lay_out, spaced, to_text
 
 
 @pytest.mark.parametrize("name", names())

@@ -3,13 +3,12 @@
 import pytest
 
 from pdrm.errors import PdrmError
+from pdrm.language.loading import load, parse, parse_word, save, word_text
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guard import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.text.files import load, parse, save
-from pdrm.machines.text.words import parse_word, word_text
-from pdrm.machines.transition import Transition
+from pdrm.machines.transitions import Transition
 
 HEAD = "events a b t\nstack # A\nstart u\nfinal f\notherwise stay 0\n"
 

@@ -2,10 +2,9 @@
 
 from hypothesis import given, settings
 
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.json_form import to_json
-from pdrm.machines.text.layout import lay_out
-from pdrm.machines.text.writer import to_text
+from pdrm.language.json_form import to_json
+from pdrm.language.loading import parse
+from pdrm.language.writer import lay_out, to_text
 from tests.strategies import machines
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.machines.text import source
-from pdrm.machines.text.files import load
-from pdrm.machines.text.source import LONGEST_LINE, Line, check_depth, decode, read_bytes, split_lines
+from pdrm.language import source
+from pdrm.language.loading import load
+from pdrm.language.source import LONGEST_LINE, Line, check_depth, decode, read_bytes, split_lines
 
 
 def said(call, *arguments):

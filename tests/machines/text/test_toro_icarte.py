@@ -2,9 +2,9 @@
 
 import itertools
 
+from pdrm.language.loading import parse
+from pdrm.language.peer_formats import looks_like_toro_icarte, read_toro_icarte
 from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.toro_icarte import looks_like, read_toro_icarte
 
 OFFICE = """0 # initial state
 [3] # terminal state
@@ -67,8 +67,8 @@ def test_which_texts_are_taken_for_such_files():
     rule = "(0,1,'a',ConstantRewardFunction(1))"
     long = "0\n[1]\n" + "(0,0,'a',ConstantRewardFunction(1))\n" * 20
     for text in (long, "0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
-        assert looks_like(text), text
-    assert looks_like("0\n[1]\n" + "(0,1,\n" * 12)  # by its head alone, however its rules end
+        assert looks_like_toro_icarte(text), text
+    assert looks_like_toro_icarte("0\n[1]\n" + "(0,1,\n" * 12)  # by its head alone, however its rules end
     for text in (
         "0",
         "0\n",
@@ -81,7 +81,7 @@ def test_which_texts_are_taken_for_such_files():
         "name x\n[1]",
         "1234567890\n[1]",
     ):
-        assert not looks_like(text), text
+        assert not looks_like_toro_icarte(text), text
 
 
 def test_all_of_a_reward_machines_file():

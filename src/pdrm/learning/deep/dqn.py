@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep.evaluation import Act
-from pdrm.learning.deep.experience import Experiences, begin_experiences, lived, off_policy_rate, remembered
-from pdrm.learning.deep.many_envs import Tally
-from pdrm.learning.deep.networks import Layer, apply, hidden_layers, uniform_layer
-from pdrm.learning.deep.optimiser import ADAM_SMALL, chosen, clipped, descended
-from pdrm.learning.deep.settings import DQN, OffPolicy
-from pdrm.product.jax_env.draws import Key, key_of, uniforms
-from pdrm.product.jax_env.product import JaxProduct
+from pdrm.learning.deep.deep_settings import DQN, OffPolicy
+from pdrm.learning.deep.many_envs import Act, Tally
+from pdrm.learning.deep.networks import (
+    ADAM_SMALL,
+    Layer,
+    apply,
+    chosen,
+    clipped,
+    descended,
+    hidden_layers,
+    uniform_layer,
+)
+from pdrm.learning.deep.replay import Experiences, begin_experiences, lived, off_policy_rate, remembered
+from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
+from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,8 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it: `begin` and `iterate`, pure functions.
-
-An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
-are bootstrapped by the value of their last observation. Networks see scaled rewards; tallies hold raw ones.
-"""
+"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it: `begin` and `iterate`, pure functions."""
 
 from __future__ import annotations
 
@@ -11,17 +7,103 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep import actor_critic as ac
-from pdrm.learning.deep.advantage import advantages
+from pdrm.learning.deep import networks as ac
+from pdrm.learning.deep.deep_settings import PPO, Number
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, observed, scaled, step_envs, summed
-from pdrm.learning.deep.optimiser import ADAM, Tree, chosen, clipped, descended
-from pdrm.learning.deep.ppo_loss import Batch, Losses, ppo_loss
-from pdrm.learning.deep.settings import PPO, Number
-from pdrm.product.jax_env.draws import Key, key_of
-from pdrm.product.jax_env.product import JaxProduct
+from pdrm.learning.deep.networks import ADAM, chosen, clipped, descended
+from pdrm.learning.deep.networks import AnyTree as Tree
+from pdrm.product.jax_env.jax_domain import Key, key_of
+from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
+
+# --- Generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
+
+
+def advantages(
+    reward: jax.Array,
+    value: jax.Array,
+    over: jax.Array,
+    last_value: jax.Array,
+    gamma: Number,
+    gae_lambda: Number,
+) -> jax.Array:
+    """[T, n]: A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t.
+
+    reward: with the value of the last observation already added where an episode was truncated.
+
+    >>> one = jnp.ones((2, 1))
+    >>> advantages(one, 0 * one, one < 0, jnp.zeros(1), 0.5, 1.0).ravel().tolist()
+    [1.5, 1.0]
+    """
+    goes_on = jnp.where(over, 0.0, 1.0)
+    following = jnp.concatenate((value[1:], last_value[None]))
+    error = reward + gamma * following * goes_on - value
+
+    def joined(later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
+
+    factors = gamma * gae_lambda * goes_on
+    total: jax.Array = jax.lax.associative_scan(joined, (factors, error), reverse=True)[1]
+    return total
+
+
+# --- PPO's loss on a batch of rows, with Stable-Baselines3's clipping of ratio and value.
+
+
+class Batch(NamedTuple):
+    """Rows of experience."""
+
+    observation: jax.Array
+    action: jax.Array
+    log_probability: jax.Array
+    value: jax.Array
+    advantage: jax.Array
+    reward_to_go: jax.Array
+    """What the critic should have said: advantage plus value."""
+
+
+class Losses(NamedTuple):
+    """The parts of the loss, and how far the policy has moved."""
+
+    policy: jax.Array
+    value: jax.Array
+    entropy: jax.Array
+    divergence: jax.Array
+    """The approximate Kullback-Leibler divergence from the old policy."""
+
+
+def ppo_loss(
+    settings: PPO, batch: Batch, value: jax.Array, log_probability: jax.Array, entropy: jax.Array, weight: jax.Array
+) -> tuple[jax.Array, Losses]:
+    """The loss and its parts; weight is 0 for rows that only fill up a batch."""
+    count = weight.sum()
+
+    def mean(rows: jax.Array) -> jax.Array:
+        return (rows * weight).sum() / count
+
+    gain = batch.advantage
+    if settings.normalize_advantage:
+        away = gain - mean(gain)
+        gain = away / (jnp.sqrt((away * away * weight).sum() / jnp.maximum(count - 1, 1)) + 1e-8)
+    shift = log_probability - batch.log_probability
+    ratio = jnp.exp(shift)
+    cut = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
+    policy = -mean(jnp.minimum(gain * ratio, gain * cut))
+    if settings.clip_range_vf is not None:
+        value = batch.value + jnp.clip(value - batch.value, -settings.clip_range_vf, settings.clip_range_vf)
+    error = mean((batch.reward_to_go - value) ** 2)
+    spread = mean(entropy)
+    divergence = mean(jax.lax.stop_gradient(ratio - 1 - shift))
+    total = policy - settings.ent_coef * spread + settings.vf_coef * error
+    return total, Losses(policy, error, spread, divergence)
+
+
+# --- Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it: `begin` and `iterate`, pure functions.
+#
+# An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
+# are bootstrapped by the value of their last observation. Networks see scaled rewards; tallies hold raw ones.
 
 
 class PPOState(NamedTuple):

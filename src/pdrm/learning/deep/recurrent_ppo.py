@@ -1,8 +1,4 @@
-"""Recurrent PPO: an LSTM each for actor and critic, trained on sequences of fixed length (truncated back-propagation).
-
-As in sb3-contrib, memories are zero at the start of an episode, and a sequence begins with the memory that it had when it
-was collected. There, a sequence is as long as a batch; here `sequence_length`, and a batch holds many of them side by side.
-"""
+"""Recurrent PPO: an LSTM each for actor and critic, trained on sequences of fixed length (truncated back-propagation)."""
 
 from __future__ import annotations
 
@@ -11,26 +7,146 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep import actor_critic as ac
-from pdrm.learning.deep import lstm as nn
-from pdrm.learning.deep.advantage import advantages
+from pdrm.learning.deep import networks as ac
+from pdrm.learning.deep.deep_settings import RecurrentPPO
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, observed, scaled, step_envs, summed
-from pdrm.learning.deep.networks import side_by_side
-from pdrm.learning.deep.optimiser import ADAM
-from pdrm.learning.deep.ppo import Metrics, learning_rate, shuffled_rows, stepped_down, steps_per_iteration
-from pdrm.learning.deep.ppo_loss import Batch, Losses, ppo_loss
-from pdrm.learning.deep.settings import RecurrentPPO
-from pdrm.product.jax_env.draws import Key, key_of
-from pdrm.product.jax_env.product import JaxProduct
+from pdrm.learning.deep.networks import ADAM, side_by_side
+from pdrm.learning.deep.ppo import (
+    Batch,
+    Losses,
+    Metrics,
+    advantages,
+    learning_rate,
+    ppo_loss,
+    shuffled_rows,
+    stepped_down,
+    steps_per_iteration,
+)
+from pdrm.product.jax_env.jax_domain import Key, key_of
+from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
+
+# --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a backward pass of our own.
+#
+# Differentiating a scan adds up the weights' gradient at every step; `along` goes back through the memories alone and
+# makes that gradient of all steps at once, in one product.
+
+
+class Lstm(NamedTuple):
+    """The parameters; the gates in, forget, cell and out stand side by side."""
+
+    inputs: jax.Array
+    """[..., inputs, 4 · units]"""
+    hidden: jax.Array
+    """[..., units, 4 · units]"""
+    bias: jax.Array
+    """[..., 4 · units]"""
+
+
+class Memory(NamedTuple):
+    """What an LSTM remembers."""
+
+    hidden: jax.Array
+    """[..., units]"""
+    cell: jax.Array
+    """[..., units]"""
+
+
+def lstm(rng: np.random.Generator, inputs: int, units: int) -> Lstm:
+    """An LSTM as torch makes it: uniform in ±1/√units."""
+    bound = units**-0.5
+    shapes = ((inputs, 4 * units), (units, 4 * units), (4 * units,))
+    return Lstm(*(jnp.asarray(rng.uniform(-bound, bound, shape), jnp.float32) for shape in shapes))
+
+
+def gates(network: Lstm, x: jax.Array) -> jax.Array:
+    """The inputs' share of the gates, [..., batch, 4 · units]: for a whole sequence at once."""
+    return x @ network.inputs + network.bias[..., None, :]
+
+
+def remembered(network: Lstm, memory: Memory, share: jax.Array, kept: jax.Array) -> Memory:
+    """One step of memory, given the inputs' share of the gates; kept: [batch], 0 where nothing is remembered from before."""
+    return _step(network.hidden, memory, share, kept)[0]
+
+
+class _Trace(NamedTuple):
+    """What the way back needs of a step."""
+
+    before: Memory
+    """Already forgotten where it is to be."""
+    opened: jax.Array
+    """The gates after their activation, [..., batch, 4 · units]."""
+    cell: jax.Array
+    """tanh of the new cell."""
+    kept: jax.Array
+
+
+def _step(weight: jax.Array, memory: Memory, share: jax.Array, kept: jax.Array) -> tuple[Memory, _Trace]:
+    before = Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
+    enter, forget, new, out = jnp.split(share + before.hidden @ weight, 4, axis=-1)
+    enter, forget, new, out = jax.nn.sigmoid(enter), jax.nn.sigmoid(forget), jnp.tanh(new), jax.nn.sigmoid(out)
+    cell = forget * before.cell + enter * new
+    bent = jnp.tanh(cell)
+    return Memory(out * bent, cell), _Trace(before, jnp.concatenate((enter, forget, new, out), axis=-1), bent, kept)
+
+
+@jax.custom_vjp
+def along(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) -> jax.Array:
+    """The hidden memories of whole sequences, [length, ..., batch, units].
+
+    weight: `Lstm.hidden`; first: before the first step; share: [length, ..., batch, 4 · units]; kept: [length, batch].
+    """
+    return _there(weight, first, share, kept)[0]
+
+
+def _there(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) -> tuple[jax.Array, Any]:
+    def one(memory: Memory, now: tuple[jax.Array, jax.Array]) -> tuple[Memory, tuple[jax.Array, _Trace]]:
+        memory, trace = _step(weight, memory, *now)
+        return memory, (memory.hidden, trace)
+
+    hidden, traces = jax.lax.scan(one, first, (share, kept), unroll=len(share))[1]
+    return hidden, (weight, traces)
+
+
+def _back(saved: tuple[jax.Array, _Trace], slopes: jax.Array) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
+    """The gradients, given those of the hidden memories; `kept` has none."""
+    weight, traces = saved
+    turned = jnp.swapaxes(weight, -1, -2)
+
+    def one(slope: Memory, now: tuple[jax.Array, _Trace]) -> tuple[Memory, jax.Array]:
+        hidden, trace = slope.hidden + now[0], now[1]
+        enter, forget, new, out = jnp.split(trace.opened, 4, axis=-1)
+        cell = slope.cell + hidden * out * (1 - trace.cell * trace.cell)
+        parts = (
+            cell * new * enter * (1 - enter),
+            cell * trace.before.cell * forget * (1 - forget),
+            cell * enter * (1 - new * new),
+            hidden * trace.cell * out * (1 - out),
+        )
+        share, kept = jnp.concatenate(parts, axis=-1), trace.kept[:, None]
+        return Memory((share @ turned) * kept, cell * forget * kept), share
+
+    nothing = jnp.zeros_like(slopes[0])
+    first, shares = jax.lax.scan(one, Memory(nothing, nothing), (slopes, traces), reverse=True, unroll=len(slopes))
+    of_weight = jnp.einsum("t...nu,t...ng->...ug", traces.before.hidden, shares)
+    return of_weight, first, shares, jnp.zeros_like(traces.kept)
+
+
+along.defvjp(_there, _back)
+
+
+# --- Recurrent PPO: an LSTM each for actor and critic, trained on sequences of fixed length (truncated back-propagation).
+#
+# As in sb3-contrib, memories are zero at the start of an episode, and a sequence begins with the memory that it had when it
+# was collected. There, a sequence is as long as a batch; here `sequence_length`, and a batch holds many of them side by side.
 
 
 class Recurrent(NamedTuple):
     """The parameters: two memories, and the layers that read them."""
 
-    lstm: nn.Lstm
+    lstm: Lstm
     """[2, ...]: the actor's and the critic's."""
     head: ac.ActorCritic
 
@@ -41,7 +157,7 @@ class RecurrentState(NamedTuple):
     network: Recurrent
     optimiser: Any
     envs: Envs
-    memory: nn.Memory
+    memory: Memory
     """[2, n_envs, units]"""
     start: jax.Array
     """[n_envs]: whether the next step is the first of an episode."""
@@ -53,7 +169,7 @@ class Sequences(NamedTuple):
     """Rows [sequences, length, ...], with the memory before the first and where episodes start."""
 
     rows: Batch
-    memory: nn.Memory
+    memory: Memory
     """[sequences, 2, units]"""
     start: jax.Array
 
@@ -61,7 +177,7 @@ class Sequences(NamedTuple):
 def network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Generator) -> Recurrent:
     """The first parameters."""
     units = settings.lstm_hidden_size
-    lstm = side_by_side([nn.lstm(rng, product.observation_size, units) for _ in (ac.ACTOR, ac.CRITIC)])
+    lstm = side_by_side([lstm(rng, product.observation_size, units) for _ in (ac.ACTOR, ac.CRITIC)])
     return Recurrent(lstm, ac.new_actor_critic(rng, units, settings.net_arch, product.domain))
 
 
@@ -73,15 +189,15 @@ def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: 
     return RecurrentState(network, ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0))
 
 
-def no_memory(settings: RecurrentPPO, count: int) -> nn.Memory:
+def no_memory(settings: RecurrentPPO, count: int) -> Memory:
     """What is remembered at the start, [2, count, units]."""
     zeros = jnp.zeros((2, count, settings.lstm_hidden_size))
-    return nn.Memory(zeros, zeros)
+    return Memory(zeros, zeros)
 
 
-def recalled(network: Recurrent, memory: nn.Memory, seen: jax.Array, start: jax.Array) -> tuple[nn.Memory, ac.Judged]:
+def recalled(network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, ac.Judged]:
     """One step: the memories after it and what the networks say; seen: [n, inputs]."""
-    memory = nn.remembered(network.lstm, memory, nn.gates(network.lstm, seen), _kept(start))
+    memory = remembered(network.lstm, memory, gates(network.lstm, seen), _kept(start))
     return memory, ac.judge(network.head, memory.hidden)
 
 
@@ -103,8 +219,8 @@ class _Going(NamedTuple):
     envs: Envs
     seen: jax.Array
     start: jax.Array
-    before: nn.Memory
-    after: nn.Memory
+    before: Memory
+    after: Memory
     judged: ac.Judged
 
 
@@ -136,7 +252,7 @@ def _collected(
     gain = advantages(timed(reward), timed(value), timed(over), last, settings.gamma, settings.gae_lambda)
     gain = gain.reshape(value.shape)
     batch = Batch(seen, action, log_probability, value, gain, gain + value)
-    remembered = nn.Memory(*(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in memories))
+    remembered = Memory(*(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in memories))
     sequences = Sequences(jax.tree.map(_by_sequence, batch), remembered, _by_sequence(starts))
     after = state._replace(envs=going.envs, memory=going.before, start=going.start)
     return after, sequences, summed(summed(tally))
@@ -152,14 +268,14 @@ def _collect_one(
     # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
     seen = jnp.concatenate((observed(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
     start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
-    twice = nn.Memory(*(jnp.concatenate((part, part), axis=1) for part in now.after))
+    twice = Memory(*(jnp.concatenate((part, part), axis=1) for part in now.after))
     memory, both = recalled(network, twice, seen, start)
     bootstrapped = settings.gamma * jnp.where(stepped.outcome.truncated, both.value[count:], 0)
     reward = scaled(settings, stepped.outcome.reward) + bootstrapped
     log_probability = ac.log_probability(network.head, now.judged, action, discrete=discrete)
     row = (now.seen, action, log_probability, now.judged.value, reward, stepped.over, now.start, stepped.tally)
     judged: ac.Judged = jax.tree.map(lambda part: part[:count], both)
-    kept = nn.Memory(*(part[:, :count] for part in memory))
+    kept = Memory(*(part[:, :count] for part in memory))
     return _Going(stepped.envs, seen[:count], stepped.over, now.after, kept, judged), row
 
 
@@ -203,8 +319,8 @@ def _along(network: Recurrent, part: Sequences) -> ac.Judged:
     """
     count, length = part.start.shape
     seen = part.rows.observation.reshape(count * length, -1)
-    share = jnp.moveaxis(nn.gates(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
+    share = jnp.moveaxis(gates(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
 
-    first = nn.Memory(*(jnp.moveaxis(column, 0, 1) for column in part.memory))
-    hidden = nn.along(network.lstm.hidden, first, share, _kept(part.start.T))
+    first = Memory(*(jnp.moveaxis(column, 0, 1) for column in part.memory))
+    hidden = along(network.lstm.hidden, first, share, _kept(part.start.T))
     return ac.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))

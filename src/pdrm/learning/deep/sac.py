@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep.actor_critic import LOG_2_PI, normals
-from pdrm.learning.deep.counterfactual import Experience
+from pdrm.learning.deep.deep_settings import SAC
 from pdrm.learning.deep.dqn import DQNMetrics as SACMetrics
 from pdrm.learning.deep.dqn import steps_per_iteration
-from pdrm.learning.deep.evaluation import Act
-from pdrm.learning.deep.experience import Experiences, begin_experiences, lived, off_policy_rate, remembered
-from pdrm.learning.deep.networks import Layer, apply, hidden_layers, side_by_side, uniform_layer
-from pdrm.learning.deep.optimiser import ADAM_SMALL, chosen, descended
-from pdrm.learning.deep.settings import SAC
-from pdrm.product.jax_env.draws import Key, key_of, uniforms
-from pdrm.product.jax_env.product import JaxProduct
+from pdrm.learning.deep.many_envs import Act
+from pdrm.learning.deep.networks import (
+    ADAM_SMALL,
+    LOG_2_PI,
+    Layer,
+    apply,
+    chosen,
+    descended,
+    hidden_layers,
+    normals,
+    side_by_side,
+    uniform_layer,
+)
+from pdrm.learning.deep.replay import Experience, Experiences, begin_experiences, lived, off_policy_rate, remembered
+from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
+from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
-from pdrm.machines.guard import Label
-from pdrm.machines.transition import Stack
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown_analysis import symbols_that_matter
+from pdrm.machines.transitions import Stack
 from pdrm.product.any_machine import MachineLike, pushdown_machine
-from pdrm.product.depth import symbols_that_matter
+from pdrm.product.observation import Window
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.view import FullStack, TopK, View
-from pdrm.product.window import Window
+from pdrm.product.views import FullStack, TopK, View
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer

@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, CannotTranslate, UnknownAgent, did_you_mean
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.options.training import HierarchicalTraining
-from pdrm.learning.tabular.paper_settings import PAPER_SETTINGS
-from pdrm.learning.tabular.settings import QLearning
-from pdrm.learning.tabular.training import Training
-from pdrm.machines.catalogue import text_of
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse, text_of
+from pdrm.learning.tabular.settings import PAPER_SETTINGS, Hierarchical, QLearning
+from pdrm.learning.tabular.training import HierarchicalTraining, Training
+from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.simulation import pushdown_to_counting
-from pdrm.machines.text.build import AnyMachine
-from pdrm.machines.text.files import parse
-from pdrm.machines.translation import counting_to_pushdown, reward_machine_to_pushdown
-from pdrm.product.view import FullStack, TopK
+from pdrm.product.views import FullStack, TopK
 
 AnySettings = QLearning | Hierarchical
 AnyTraining = Training | HierarchicalTraining

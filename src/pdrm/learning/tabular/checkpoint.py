@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadRunFolder
-from pdrm.files.arrays import arrays_in
-from pdrm.files.whole_file import write
+from pdrm.files import arrays_in, write
 from pdrm.learning.tabular.agents import AnyTraining
-from pdrm.learning.tabular.tables import Index, Observed, Values
+from pdrm.learning.tabular.rows_kernel import Index, Observed, Values
 from pdrm.learning.tabular.training import Test
 from pdrm.machines.stacks import Stacks
-from pdrm.product.configurations import Configurations, Explored
+from pdrm.product.exploration import Configurations, Explored
 
 Arrays = dict[str, npt.NDArray[Any]]
 TABLES = ("values", "policies")
@@ -96,7 +95,7 @@ def _explored_again(arrays: Arrays, new: Explored) -> Explored:
 
 
 def _index_again(keys: npt.NDArray[np.int64]) -> Index:
-    from pdrm.learning.tabular.rows.kernels import place_rows  # noqa: PLC0415 - Numba is loaded when something is learnt
+    from pdrm.learning.tabular.rows_kernel import place_rows  # noqa: PLC0415 - Numba is loaded when something is learnt
 
     index = Index.room(max(2 * len(keys), 1024))
     index.key[: len(keys)], index.used[0] = keys, len(keys)

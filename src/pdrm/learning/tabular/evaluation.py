@@ -1,4 +1,4 @@
-"""Trying a saved policy: readable episodes with the readable machine, for reports and for looking at."""
+"""Trying a saved policy: readable greedy episodes with the readable machine, for reports and for looking at."""
 
 from __future__ import annotations
 
@@ -9,22 +9,89 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pdrm.domains.labelled_mdp import FiniteDomain, pick
+from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import BadRunFolder
+from pdrm.language.loading import parse
+from pdrm.language.writer import to_text
 from pdrm.learning.run_folder import no_run
 from pdrm.learning.tabular.agents import machine_for
-from pdrm.learning.tabular.greedy import player
-from pdrm.learning.tabular.policies import AnyPolicy, check_same_machine, load_policy
-from pdrm.learning.tabular.reading import AnyMemory, Reading, begun, read
+from pdrm.learning.tabular.hierarchical import is_achieved, options_of
+from pdrm.learning.tabular.memory import AnyMemory, Reading, begun, read
+from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy, Policy, check_same_machine, load_policy
 from pdrm.learning.tabular.run import POLICY, spec_of
 from pdrm.learning.tabular.settings import QLearning
-from pdrm.machines.configuration import Configuration
+from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guard import Label
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.text.files import parse
-from pdrm.machines.text.writer import to_text
+
+# --- Acting greedily with a trained policy, ties broken at random: with a plain one step by step, with a hierarchical one
+# option by option.
+
+
+def best(values: npt.NDArray[np.float64], chance: np.random.Generator) -> int:
+    """A choice of highest value, at random among several.
+
+    >>> best(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0))
+    1
+    """
+    return int(chance.choice(np.flatnonzero(values == values.max())))
+
+
+class Greedy:
+    """Acts with a plain policy."""
+
+    option: str | None = None
+    """It follows none."""
+
+    def __init__(self, policy: Policy, machine: AnyMemory) -> None:
+        self._policy, self._counts = policy, isinstance(machine, CountingRewardAutomaton)
+
+    def choose(self, s: int, here: Configuration, chance: np.random.Generator) -> int:
+        """The action there."""
+        memory = tuple(map(int, here.stack)) if self._counts else here.stack
+        return best(self._policy.values(s, here.state, memory), chance)
+
+    def moved(self, here: Configuration, label: Label, there: Configuration) -> None:
+        """Nothing is kept from step to step."""
+
+
+class GreedyWithOptions:
+    """Acts with a hierarchical policy: follows an option until it is achieved or the machine moves."""
+
+    def __init__(self, policy: HierarchicalPolicy, machine: PushdownRewardMachine) -> None:
+        self._policy, self._machine = policy, machine
+        self._option: int | None = None
+        self.option: str | None = None
+        """The rule that the option of the last action brings about, as text."""
+
+    def choose(self, s: int, here: Configuration, chance: np.random.Generator) -> int:
+        """The action there, for the option under way or a new one."""
+        if self._option is None:
+            self._option = best(self._policy.option_values(s, here.state, here.stack), chance)
+            self.option = self._policy.options[here.state][self._option]
+        return best(self._policy.values(s, here.state, here.stack, self._option), chance)
+
+    def moved(self, here: Configuration, label: Label, there: Configuration) -> None:
+        """Note a step: it may end the option."""
+        if self._option is not None:
+            rule = options_of(self._machine, here.state)[self._option]
+            if there != here or is_achieved(self._machine, rule, label, here.top):
+                self._option = None
+
+
+def player(policy: AnyPolicy, machine: AnyMemory) -> Greedy | GreedyWithOptions:
+    """What acts with a policy, at the start of an episode."""
+    if isinstance(policy, Policy):
+        return Greedy(policy, machine)
+    if not isinstance(machine, PushdownRewardMachine):
+        raise TypeError("options are the rules of a pushdown machine")
+    return GreedyWithOptions(policy, machine)
+
+
+# --- Trying a saved policy: readable episodes with the readable machine, for reports and for looking at.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,4 @@
-"""The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
-
-This is the specification of `options/kernels.py`: on the same random numbers the two fill the same tables, entry by entry.
-The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
-the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
-which of the best, if several); and the outcome, if there are several.
-"""
+"""The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options."""
 
 from __future__ import annotations
 
@@ -12,15 +6,83 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pdrm.domains.labelled_mdp import FiniteDomain, pick
-from pdrm.learning.tabular.hierarchical_settings import Hierarchical
-from pdrm.learning.tabular.options.rules import TOP, is_achieved, options_of, reward_for_achieving
+from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Chance
-from pdrm.learning.tabular.settings import QLearning
-from pdrm.machines.configuration import Configuration
+from pdrm.learning.tabular.settings import Hierarchical, QLearning
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.view import View
+from pdrm.machines.transitions import NONE, Transition
+from pdrm.product.views import TopK, View
+
+# --- The options of a machine: its reading rules that change the configuration, each the goal of bringing its rule about.
+#
+# In machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
+# stands in, so that the agent can act there too: it has nothing to achieve and learns from the real reward alone.
+
+Option = Transition | None
+"""The rule of an option, or None for the one that stands in where no rule changes anything."""
+
+TOP = TopK(1)
+"""What an option's policy sees of the stack, whatever the meta-policy sees."""
+
+
+def changes(rule: Transition) -> bool:
+    """Whether a rule leads elsewhere or does more to the stack than putting the same top back.
+
+    >>> from pdrm.machines.guards import ALWAYS
+    >>> [changes(Transition("u", "u", ALWAYS, top, push, 0.0)) for top, push in (("z", ("z",)), ("z", ()), ("eps", ()))]
+    [False, True, False]
+    """
+    return rule.target != rule.source or rule.push != (() if rule.top == NONE else (rule.top,))
+
+
+def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]:
+    """The options that leave a state, numbered in the machine's order.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> [str(option.guard) for option in options_of(catalogue("letter"), "u1")]
+    ['{C}', '{C}']
+    """
+    return tuple(rule for rule in machine.rules_from(state) if not rule.silent and changes(rule)) or (None,)
+
+
+def is_achieved(machine: PushdownRewardMachine, option: Option, label: Label, top: str | None) -> bool:
+    """Whether a label achieves an option: the machine takes its rule, or would but for the top of the stack.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> letter = catalogue("letter")
+    >>> [is_achieved(letter, option, frozenset("C"), "A") for option in options_of(letter, "u1")]
+    [True, True]
+    >>> [is_achieved(letter, option, frozenset("C"), "#") for option in options_of(letter, "u1")]
+    [False, True]
+    """
+    if option is None or not option.guard.holds(label):
+        return False
+    return not option.looks_at(top) or machine.rule(option.source, label, top) is option
+
+
+def reward_for_achieving(settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine) -> float:
+    """r⁺. Its scale matters: with steps that cost ½ and r⁺ = 1, an option that takes three steps is worth less than giving up.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> [reward_for_achieving(Hierarchical(), domain(name), catalogue(name)) for name in ("letter", "echo")]
+    [1.0, 1.0]
+    """
+    if settings.r_plus is not None:
+        return float(settings.r_plus)
+    rewards = [1.0, machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]
+    return float(max(abs(domain.arrays.reward).max(), *map(abs, rewards)))
+
+
+# --- The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
+#
+# This is the specification of `options/kernels.py`: on the same random numbers the two fill the same tables, entry by entry.
+# The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
+# the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
+# which of the best, if several); and the outcome, if there are several.
 
 
 @dataclass(slots=True)

@@ -10,15 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from pdrm.domains.labelled_mdp import FiniteDomain, pick
+from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
-from pdrm.learning.tabular.observed_stacks import ObservedStacks, class_depth
+from pdrm.learning.tabular.memory import AnyMemory, ObservedStacks, Reading, begun, class_depth, read
 from pdrm.learning.tabular.randomness import Chance
-from pdrm.learning.tabular.reading import AnyMemory, Reading, begun, read
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-from pdrm.machines.configuration import Configuration
-from pdrm.machines.transition import Stack
-from pdrm.product.view import View
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Stack
+from pdrm.product.views import View
 
 Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""

@@ -18,19 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.domains.array_file import domain_bytes
-from pdrm.domains.catalogue import domain
-from pdrm.domains.files import load_domain
-from pdrm.domains.labelled_mdp import FiniteDomain
+from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.domain_files import load_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadRunFolder, PdrmError
-from pdrm.files.folder import made
-from pdrm.files.whole_file import write
+from pdrm.files import made, write
 from pdrm.learning.interrupt import DeferredInterrupt
 from pdrm.learning.run_folder import SPEC, in_words, no_run
 from pdrm.learning.tabular.agents import AnySettings, AnyTraining, agent_of, training_for
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
-from pdrm.learning.tabular.learnt import policy_of
-from pdrm.learning.tabular.policies import load_policy
+from pdrm.learning.tabular.policy import load_policy, policy_of
 from pdrm.learning.tabular.training import Test
 
 DOMAIN, CHECKPOINT, POLICY, CURVE = "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"

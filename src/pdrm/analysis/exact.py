@@ -1,0 +1,226 @@
+"""Exact values: ties found without values, and policy iteration in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.analysis.graph_kernel import components
+from pdrm.analysis.values import chances, largest_reward, simplest
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import FiniteProduct
+
+# --- Ties without values: states that do the same with the actions still in play are worth the same, whatever that is.
+#
+# The coarsest partition in which two states of a block offer the same sets of (chance, reward, block) is a bisimulation of
+# the product restricted to actions that no interval excludes; restricting to those changes no value. It decides ties even
+# where an open state leaves values themselves unknown.
+
+Numbers = npt.NDArray[np.int64]
+EXCLUDED = -1
+
+
+def blocks(
+    product: FiniteProduct, region: Numbers, possible: npt.NDArray[np.bool_], given: dict[int, int]
+) -> tuple[Numbers, Numbers]:
+    """[x]: the block of each state (equal blocks, equal values), and [x, action]: what an action offers, EXCLUDED where
+    it is not in play (equal offers of one state, equal worth).
+
+    `region` holds the states that possible actions reach, open ones included; `given` numbers states whose values are
+    known, equal numbers for equal values.
+    """
+    count, actions, _ = product.next.shape
+    fixed = np.zeros(count, np.bool_)
+    block = np.zeros(count + 1, np.int64)  # END, at -1, is the last
+    known = np.array(sorted(given), np.int64)
+    fixed[known] = True
+    block[known] = [1 + given[x] for x in known.tolist()]
+    unseen = region[~product.states.looked[region] & ~fixed[region]]
+    fixed[unseen] = True
+    most = int(block.max()) + 1
+    block[unseen] = most + np.arange(len(unseen))
+    block[END] = most + len(unseen)
+    free = region[~fixed[region]]
+    steps = _steps(product, free)
+    following = product.next[free].astype(np.int64)
+    allowed = possible[free]
+    offset, kinds = int(block.max()) + 1, 0
+    while True:
+        offer = _offers(steps, block[following], allowed)
+        fresh = _classes_together([block[free], *_without_repeats(offer).T])
+        found = int(fresh.max(initial=-1)) + 1
+        block[free] = offset + fresh
+        if found == kinds:
+            break
+        kinds = found
+    everyone = np.full((count, actions), EXCLUDED, np.int64)
+    everyone[free] = offer
+    return block[:-1], everyone
+
+
+def _steps(product: FiniteProduct, free: Numbers) -> Numbers:
+    """[state, action, outcome]: a number for its chance and reward, -1 where it cannot happen."""
+    chance = product.domain.arrays.probability[product.place[free]]
+    pair = np.stack([chance.ravel(), product.reward[free].ravel()], axis=1)
+    if not len(pair):
+        return np.zeros(chance.shape, np.int64)
+    number = np.unique(pair, axis=0, return_inverse=True)[1].reshape(chance.shape)
+    return np.where(chance > 0, number, -1)
+
+
+def _offers(steps: Numbers, after: Numbers, allowed: npt.NDArray[np.bool_]) -> Numbers:
+    """[state, action]: a number for the set of its outcomes' (chance and reward, block)."""
+    size = int(after.max(initial=0)) + 2
+    outcome = np.sort(np.where(steps >= 0, steps * size + after, -1), axis=2)
+    columns = [outcome[:, :, place].ravel() for place in range(outcome.shape[2])]
+    return np.where(allowed, _classes_together(columns).reshape(allowed.shape), EXCLUDED)
+
+
+def _without_repeats(offer: Numbers) -> Numbers:
+    """Each state's offers as a set: sorted, repetitions struck out."""
+    ordered = np.sort(offer, axis=1)
+    repeated = np.zeros(ordered.shape, np.bool_)
+    repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    return np.sort(np.where(repeated, EXCLUDED, ordered), axis=1)
+
+
+def _classes_together(columns: list[Numbers]) -> Numbers:
+    """A number for each row of some columns, equal for equal rows."""
+    number = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
+    for column in columns[1:]:
+        inverse = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        number = np.unique(number * (int(inverse.max(initial=0)) + 1) + inverse, return_inverse=True)[1].astype(
+            np.int64
+        )
+    return number
+
+
+# --- Exact values: policy iteration in fractions, on states from which no open state can be reached by actions still in play.
+
+MOST_TOGETHER = 400
+"""States that lead to each other under one policy, solved together by elimination, at most."""
+
+Row = tuple[Fraction, dict[int, Fraction]]
+"""An action as an equation: its expected reward, and the discounted chance of each state."""
+
+
+class Exact(NamedTuple):
+    """Exact optimal values of some states, and which actions reach them."""
+
+    value: dict[int, Fraction]
+    optimal: dict[int, int]
+    """State -> its optimal actions, as bits."""
+
+
+def exact_values(
+    product: FiniteProduct, discount: float, region: npt.NDArray[np.int64], possible: npt.NDArray[np.bool_]
+) -> Exact | None:
+    """Solve a region that its possible actions do not leave; None where too many states depend on each other.
+
+    With a discount of 0 any region will do: no state depends on another.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
+    >>> product.explore()
+    >>> everywhere = np.ones((len(product), 5), np.bool_)
+    >>> exact_values(product, 0.99, np.arange(5), everywhere).value[4]
+    Fraction(-5, 6)
+    """
+    scale = largest_reward(product.domain, product.machine)
+    rows = {int(x): _rows(product, discount, int(x), possible[x], scale) for x in region}
+    policy = {x: next(iter(actions)) for x, actions in rows.items()}
+    while True:
+        value = _evaluated({x: rows[x][policy[x]] for x in rows})
+        if value is None:
+            return None
+        better = {}
+        optimal = {}
+        for x, actions in rows.items():
+            worth = {action: _worth(row, value) for action, row in actions.items()}
+            best = max(worth.values())
+            if best > value[x]:
+                better[x] = max(worth, key=lambda action: worth[action])
+            optimal[x] = sum(1 << action for action, q in worth.items() if q == best)
+        if not better:
+            return Exact(value, optimal)
+        policy |= better
+
+
+def _rows(
+    product: FiniteProduct, discount: float, x: int, possible: npt.NDArray[np.bool_], scale: float
+) -> dict[int, Row]:
+    """The equations of a state's possible actions."""
+    gamma, s = simplest(discount), int(product.place[x])
+    found = {}
+    for action in np.flatnonzero(possible).tolist():
+        chance = chances(*product.domain.arrays.probability[s, action].tolist())
+        paid, leads = Fraction(0), dict[int, Fraction]()
+        for outcome, p in enumerate(chance):
+            if p:
+                paid += p * simplest(float(product.reward[x, action, outcome]), scale)
+                y = int(product.next[x, action, outcome])
+                if y != END and gamma:
+                    leads[y] = leads.get(y, Fraction(0)) + gamma * p
+        found[action] = (paid, leads)
+    return found
+
+
+def _worth(row: Row, value: dict[int, Fraction]) -> Fraction:
+    paid, leads = row
+    return paid + sum((p * value[y] for y, p in leads.items()), Fraction(0))
+
+
+def _evaluated(rows: dict[int, Row]) -> dict[int, Fraction] | None:
+    """The values of one policy: component by component, what is led to first."""
+    number = {x: i for i, x in enumerate(rows)}
+    widest = max((len(leads) for _, leads in rows.values()), default=1)
+    graph = np.full((len(rows), max(1, widest)), END, np.int32)
+    for x, (_, leads) in rows.items():
+        for place, y in enumerate(leads):
+            graph[number[x], place] = number[y]
+    order, first = components(graph)
+    names = list(rows)
+    value: dict[int, Fraction] = {}
+    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+        members = [names[i] for i in order[begin:end].tolist()]
+        if len(members) > MOST_TOGETHER:
+            return None
+        value |= _together(members, rows, value)
+    return value
+
+
+def _together(members: list[int], rows: dict[int, Row], known: dict[int, Fraction]) -> dict[int, Fraction]:
+    """Solve the equations of some states that lead to each other, by elimination."""
+    equations: dict[int, Row] = {}
+    inside = set(members)
+    for x in members:
+        paid, leads = rows[x]
+        constant = paid + sum((p * known[y] for y, p in leads.items() if y not in inside), Fraction(0))
+        row: Row = (constant, {y: p for y, p in leads.items() if y in inside})
+        for y in members:  # replace the states that were solved for before
+            if y == x:
+                break
+            row = _replaced(row, y, equations[y])
+        constant, left = row
+        own = 1 - left.pop(x, Fraction(0))
+        equations[x] = constant / own, {y: p / own for y, p in left.items()}
+    found: dict[int, Fraction] = {}
+    for x in reversed(members):
+        constant, left = equations[x]
+        found[x] = constant + sum((p * found[y] for y, p in left.items()), Fraction(0))
+    return found
+
+
+def _replaced(row: Row, y: int, equation: Row) -> Row:
+    """A row with one state replaced by what it equals."""
+    constant, leads = row
+    weight = leads.pop(y, None)
+    if weight is None:
+        return row
+    for z, p in equation[1].items():
+        leads[z] = leads.get(z, Fraction(0)) + weight * p
+    return constant + weight * equation[0], leads

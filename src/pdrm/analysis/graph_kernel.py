@@ -1,0 +1,126 @@
+"""The product as a graph, in Numba: its components, sinks first, and what possible actions lead to."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from pdrm.product.finite_kernel import END
+
+Integers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+
+@njit(cache=True)
+def components(following: Integers) -> tuple[Integers, Integers]:
+    """Tarjan's strongly connected components of the graph [x, edge] -> x or END.
+
+    Returns the states in an order in which each component is a run of neighbours, by their numbers, and comes after all it
+    leads to, and where each run begins (with the end of the last).
+    """
+    count, edges = following.shape
+    index, low = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    waiting, path, at = np.empty(count, np.int32), np.empty(count, np.int32), np.zeros(count, np.int32)
+    order, first = np.empty(count, np.int32), np.empty(count + 1, np.int32)
+    waits, done, found, number = 0, 0, 0, 0
+    first[0] = 0
+    for root in range(count):
+        if index[root] != 0:
+            continue
+        depth = 0
+        path[0] = root
+        number += 1
+        index[root] = low[root] = number
+        waiting[waits] = root
+        waits += 1
+        while depth >= 0:
+            x = path[depth]
+            if at[x] < edges:
+                y = following[x, at[x]]
+                at[x] += 1
+                if y == END:
+                    continue
+                if index[y] == 0:
+                    number += 1
+                    index[y] = low[y] = number
+                    waiting[waits] = y
+                    waits += 1
+                    depth += 1
+                    path[depth] = y
+                elif index[y] > 0:
+                    low[x] = min(low[x], index[y])
+            else:
+                if low[x] == index[x]:
+                    while True:
+                        waits -= 1
+                        y = waiting[waits]
+                        index[y] = -1
+                        order[done] = y
+                        done += 1
+                        if y == x:
+                            break
+                    found += 1
+                    first[found] = done
+                depth -= 1
+                if depth >= 0:
+                    low[path[depth]] = min(low[path[depth]], low[x])
+    for number in range(found):
+        for position in range(first[number], first[number + 1]):
+            index[order[position]] = number
+    at[:found] = first[:found]
+    for x in range(count):
+        number = index[x]
+        order[at[number]] = x
+        at[number] += 1
+    return order, first[: found + 1].copy()
+
+
+@njit(cache=True)
+def reached(following: Integers, possible: Flags, looked: Flags, begin: npt.NDArray[np.int64]) -> Flags:
+    """[x]: whether possible actions lead from some states to it."""
+    count, actions, outcomes = following.shape
+    found = np.zeros(count, np.bool_)
+    todo = np.empty(count, np.int64)
+    waiting = 0
+    for x in begin:
+        if not found[x]:
+            found[x] = True
+            todo[waiting] = x
+            waiting += 1
+    while waiting > 0:
+        waiting -= 1
+        x = todo[waiting]
+        if not looked[x]:
+            continue
+        for a in range(actions):
+            if possible[x, a]:
+                for o in range(outcomes):
+                    y = following[x, a, o]
+                    if y != END and not found[y]:
+                        found[y] = True
+                        todo[waiting] = y
+                        waiting += 1
+    return found
+
+
+@njit(cache=True)
+def unsure(following: Integers, possible: Flags, looked: Flags, region: Flags) -> Flags:
+    """[x]: whether possible actions lead from a state of the region to an open one."""
+    count, actions, outcomes = following.shape
+    found = region & ~looked
+    changed = True
+    while changed:
+        changed = False
+        for back in range(count):
+            x = count - 1 - back
+            if region[x] and not found[x]:
+                for a in range(actions):
+                    if possible[x, a] and not found[x]:
+                        for o in range(outcomes):
+                            y = following[x, a, o]
+                            if y != END and found[y]:
+                                found[x] = True
+                                changed = True
+                                break
+    return found

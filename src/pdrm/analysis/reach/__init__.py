@@ -1,1 +1,0 @@
-"""What of a product can be reached: whole stacks one by one, and views of stacks without listing the stacks."""

@@ -1,0 +1,433 @@
+"""Value iteration in Numba, component by component, sinks first: on closed products, on products with a frontier, for policies."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from pdrm.analysis.top_abstraction import Glimpses
+from pdrm.domains.finite_domain import DomainArrays
+from pdrm.product.finite_kernel import END
+
+# --- Value iteration in Numba on a product without open states: component by component, sinks first.
+#
+# A state alone in its component is solved at once, a step back to itself included. A larger component is copied out, with
+# what its steps to finished ones are worth added to its rewards, and swept over until its residual is small enough. Between
+# sweeps that choose actions come some that keep them; from the last two of these it is guessed where they lead, and the
+# guess is taken back where it was a bad one. However values were come by, their error is bounded by their residual.
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+
+CHOOSING = 10
+"""Sweeps over a component that choose actions before any that keep them."""
+KEEPING = 20
+"""Sweeps that keep the actions, in a row."""
+STRAIGHT = 0.9
+"""The squared cosine of two changes in a row from which on they are taken to point one way."""
+
+
+@njit(cache=True)
+def extremes(
+    following: Integers, reward: Floats, place: Integers, probability: Floats
+) -> tuple[float, float, float, float]:
+    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none)."""
+    count, actions, outcomes = following.shape
+    low, high, last_low, last_high = np.inf, -np.inf, np.inf, -np.inf
+    for x in range(count):
+        s = place[x]
+        for a in range(actions):
+            for o in range(outcomes):
+                if probability[s, a, o] > 0.0:
+                    r = reward[x, a, o]
+                    if following[x, a, o] == END:
+                        last_low, last_high = min(last_low, r), max(last_high, r)
+                    else:
+                        low, high = min(low, r), max(high, r)
+    return low, high, last_low, last_high
+
+
+@njit(cache=True)
+def solve(
+    order: Integers,
+    first: Integers,
+    following: Integers,
+    reward: Floats,
+    place: Integers,
+    probability: Floats,
+    discount: float,
+    precision: float,
+    slack: float,
+    value: Floats,
+    error: Floats,
+    sweeps_most: int,
+) -> int:
+    """Values, and for each how far it can be from the truth: |V*(x) - value[x]| <= error[x]. Returns the sweeps made.
+
+    Within a component with residual ρ, whose states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ,
+    hence <= max(ρ/(1-γ), γw + ρ); and <= γw + ρ where no step leads back.
+    """
+    count, actions, outcomes = following.shape
+    widest = 0
+    for number in range(len(first) - 1):
+        widest = max(widest, first[number + 1] - first[number])
+    room = widest if widest > 1 else 0
+    weight = (discount * probability).reshape(len(probability) * actions, outcomes)
+    where = np.full(count, -1, np.int32)
+    """[x]: its number within the component that is being solved."""
+    lead = np.empty((room, actions, outcomes), np.uint32)
+    """[i, action, outcome]: the state it leads to, or `size` for one outside: its value is part of `paid`."""
+    paid, cell = np.empty((room, actions)), np.empty(room, np.uint32)
+    kept_lead, kept_paid, kept_cell = np.empty((room, outcomes), np.uint32), np.empty(room), np.empty(room, np.uint32)
+    """The same for the action that was chosen."""
+    v, change_of, earlier = np.empty(room + 1), np.empty(room), np.empty(room)
+    stop, total = precision * (1.0 - discount), 0
+    for number in range(len(first) - 1):
+        begin, size = first[number], first[number + 1] - first[number]
+        if size == 1:
+            x = order[begin]
+            s = place[x]
+            best, outside, loops = -np.inf, 0.0, 0.0
+            for a in range(actions):
+                q, own = 0.0, 0.0
+                for o in range(outcomes):
+                    p = probability[s, a, o]
+                    if p > 0.0:
+                        y = following[x, a, o]
+                        q += p * reward[x, a, o]
+                        if y == x:
+                            own += discount * p
+                        elif y != END:
+                            q += discount * p * value[y]
+                            outside = max(outside, error[y])
+                best = max(best, q / (1.0 - own))
+                loops = max(loops, own)
+            value[x] = best
+            total += 1
+            # The quotient's rounding, seen from one step: as much again as the sum's.
+            residual = slack if loops == 0.0 else 2.0 * slack
+            error[x] = discount * outside + residual
+            if loops > 0.0:
+                error[x] = max(error[x], residual / (1.0 - discount))
+            continue
+
+        for i in range(size):
+            where[order[begin + i]] = i
+        outside, lowest = 0.0, np.inf
+        for i in range(size):
+            x = order[begin + i]
+            s = place[x]
+            cell[i] = s * actions
+            alone = -np.inf
+            for a in range(actions):
+                q, inside = 0.0, 0.0
+                for o in range(outcomes):
+                    p = probability[s, a, o]
+                    to = size
+                    if p > 0.0:
+                        y = following[x, a, o]
+                        q += p * reward[x, a, o]
+                        if y != END:
+                            if where[y] >= 0:
+                                to = where[y]
+                                inside += discount * p
+                            else:
+                                q += discount * p * value[y]
+                                outside = max(outside, error[y])
+                    lead[i, a, o] = to
+                paid[i, a] = q
+                alone = max(alone, q / (1.0 - inside))
+            lowest = min(lowest, alone)
+        # The largest number that is a lower bound of all values here: values then rise as what is paid spreads.
+        for i in range(size):
+            v[i] = lowest
+        v[size] = 0.0
+
+        sweeps, leapt, before, bad = 0, False, np.inf, 0
+        while True:
+            change = 0.0
+            for k in range(size):
+                at = np.uint32(k if sweeps % 2 == 0 or sweeps > CHOOSING else size - 1 - k)
+                s = cell[at]
+                best, chosen = -np.inf, np.uint32(0)
+                for a in range(actions):
+                    q = paid[at, a]
+                    for o in range(outcomes):
+                        q += weight[s + np.uint32(a), o] * v[lead[at, a, o]]
+                    if q > best:
+                        best, chosen = q, np.uint32(a)
+                change = max(change, abs(best - v[at]))
+                v[at] = best
+                kept_cell[at] = chosen
+            sweeps += 1
+            if change <= stop or sweeps >= sweeps_most:
+                break
+            if leapt and not change <= before:  # the guess was a bad one
+                for i in range(size):
+                    v[i] = earlier[i]
+                bad += 1
+                leapt = False
+                continue
+            before, leapt = change, False
+            if sweeps <= CHOOSING:
+                continue
+            for i in range(size):
+                a = kept_cell[i]
+                kept_paid[i] = paid[i, a]
+                kept_cell[i] = cell[i] + a
+                for o in range(outcomes):
+                    kept_lead[i, o] = lead[i, a, o]
+            last, both, new = 0.0, 0.0, 0.0
+            for turn in range(KEEPING):
+                last, both, new, change = 0.0, 0.0, 0.0, 0.0
+                for k in range(size):
+                    at = np.uint32(k)
+                    q, s = kept_paid[at], kept_cell[at]
+                    for o in range(outcomes):
+                        q += weight[s, o] * v[kept_lead[at, o]]
+                    step = q - v[at]
+                    v[at] = q
+                    change = max(change, abs(step))
+                    if turn >= KEEPING - 2:
+                        last += change_of[at] * change_of[at]
+                        both += change_of[at] * step
+                        new += step * step
+                        change_of[at] = step
+                sweeps += 1
+                if change <= stop:
+                    both = 0.0
+                    break
+            # Changes that shrink at one rate and point one way add up to a geometric series; a sweep's rate is at most γ.
+            if both > 0.0 and both * both > STRAIGHT * last * new and bad < KEEPING:
+                rate = min(both / last, discount)
+                leapt = True
+                for i in range(size):
+                    earlier[i] = v[i]
+                    v[i] += rate / (1.0 - rate) * change_of[i]
+        total += sweeps
+
+        residual = 0.0
+        for k in range(size):
+            at = np.uint32(k)
+            s = cell[at]
+            best = -np.inf
+            for a in range(actions):
+                q = paid[at, a]
+                for o in range(outcomes):
+                    q += weight[s + np.uint32(a), o] * v[lead[at, a, o]]
+                best = max(best, q)
+            residual = max(residual, abs(best - v[at]))
+        residual += slack
+        largest = max(residual / (1.0 - discount), discount * outside + residual)
+        for i in range(size):
+            x = order[begin + i]
+            where[x] = -1
+            value[x] = v[i]
+            error[x] = largest
+    return total
+
+
+# --- Interval iteration in Numba: bounds of values on a product with open states, component by component, sinks first.
+#
+# A component is finished before any that leads to it is begun, so that phases that only pop, or only push, are one sweep.
+
+Flags = npt.NDArray[np.bool_]
+
+
+@njit(cache=True)
+def tighten(
+    order: Integers,
+    first: Integers,
+    following: Integers,
+    reward: Floats,
+    place: Integers,
+    probability: Floats,
+    looked: Flags,
+    discount: float,
+    precision: float,
+    slack: float,
+    lower: Floats,
+    upper: Floats,
+    sweeps_most: int,
+) -> int:
+    """Interval iteration: lower and upper bounds, sound at the beginning and after every update; returns the sweeps."""
+    actions, outcomes = following.shape[1], following.shape[2]
+    total = 0
+    for number in range(len(first) - 1):
+        begin, end = first[number], first[number + 1]
+        sweeps = 0
+        while True:
+            change = 0.0
+            for position in range(begin, end):
+                x = order[position]
+                if not looked[x]:
+                    continue
+                s = place[x]
+                low, high = -np.inf, -np.inf
+                for a in range(actions):
+                    down, up = 0.0, 0.0
+                    for o in range(outcomes):
+                        p = probability[s, a, o]
+                        if p > 0.0:
+                            y = following[x, a, o]
+                            r = reward[x, a, o]
+                            if y == END:
+                                down += p * r
+                                up += p * r
+                            else:
+                                down += p * (r + discount * lower[y])
+                                up += p * (r + discount * upper[y])
+                    low, high = max(low, down), max(high, up)
+                low, high = low - slack, high + slack
+                if low > lower[x]:
+                    change = max(change, low - lower[x])
+                    lower[x] = low
+                if high < upper[x]:
+                    change = max(change, upper[x] - high)
+                    upper[x] = high
+            sweeps += 1
+            if change <= precision * (1.0 - discount) or sweeps >= sweeps_most:
+                break
+        total += sweeps
+    return total
+
+
+@njit(cache=True)
+def glimpse_values(
+    seen: Glimpses,
+    world: DomainArrays,
+    first_final: int,
+    discount: float,
+    slack: float,
+    sign: float,
+    values: Floats,
+    sweeps_most: int,
+    precision: float,
+) -> int:
+    """Bounds over [environment state, machine state, top]: upper (sign 1) or lower (sign -1), sound after every update."""
+    places, actions, outcomes = world.next.shape
+    for sweep in range(sweeps_most):
+        change = 0.0
+        for s in range(places):
+            if world.terminal[s]:
+                continue
+            for u in range(first_final):
+                for top in range(values.shape[2]):
+                    best, defined = -np.inf, True
+                    for a in range(actions):
+                        q = 0.0
+                        for o in range(outcomes):
+                            p = world.probability[s, a, o]
+                            if p <= 0.0:
+                                continue
+                            s2, label = world.next[s, a, o], world.label[s, a, o]
+                            begin, end = seen.first[u, label, top], seen.first[u, label, top + 1]
+                            extreme = -np.inf
+                            for outcome in range(begin, end):
+                                v = seen.paid[outcome]
+                                if seen.state[outcome] < first_final and not world.terminal[s2]:
+                                    v += discount * values[s2, seen.state[outcome], seen.top[outcome]]
+                                extreme = max(extreme, sign * v)
+                            defined = defined and begin < end
+                            q += p * (world.reward[s, a, o] + sign * extreme)
+                        best = max(best, q)
+                    if not defined:
+                        continue  # a label without a move: such a state is never reached without an error
+                    best += sign * slack
+                    if sign * best < sign * values[s, u, top]:
+                        change = max(change, abs(best - values[s, u, top]))
+                        values[s, u, top] = best
+        if change <= precision:
+            return sweep + 1
+    return sweeps_most
+
+
+# --- What actions are worth, and policies, in Numba.
+
+
+@njit(cache=True)
+def worth(
+    following: Integers, reward: Floats, place: Integers, probability: Floats, discount: float, value: Floats
+) -> Floats:
+    """[x, action]: the expected reward and discounted value of each action."""
+    count, actions, outcomes = following.shape
+    found = np.zeros((count, actions))
+    for x in range(count):
+        s = place[x]
+        for a in range(actions):
+            q = 0.0
+            for o in range(outcomes):
+                p = probability[s, a, o]
+                if p > 0.0:
+                    y = following[x, a, o]
+                    q += p * (reward[x, a, o] + (discount * value[y] if y != END else 0.0))
+            found[x, a] = q
+    return found
+
+
+@njit(cache=True)
+def evaluate(
+    following: Integers,
+    reward: Floats,
+    place: Integers,
+    probability: Floats,
+    looked: Flags,
+    discount: float,
+    action: npt.NDArray[np.int64],
+    value: Floats,
+    sweeps_most: int,
+) -> float:
+    """Values of one policy, in place; open states keep theirs. Returns the last residual."""
+    count, _, outcomes = following.shape
+    change = 0.0
+    for _ in range(sweeps_most):
+        change = 0.0
+        for position in range(count):
+            # Later states are mostly led to: backwards, so that most of what a state rests on is new.
+            x = count - 1 - position
+            if not looked[x]:
+                continue
+            a, s, q = action[x], place[x], 0.0
+            for o in range(outcomes):
+                p = probability[s, a, o]
+                if p > 0.0:
+                    y = following[x, a, o]
+                    q += p * (reward[x, a, o] + (discount * value[y] if y != END else 0.0))
+            change = max(change, abs(q - value[x]))
+            value[x] = q
+        if change < 1e-10:
+            break
+    return change
+
+
+@njit(cache=True)
+def met(
+    following: Integers,
+    place: Integers,
+    probability: Floats,
+    discount: float,
+    action: npt.NDArray[np.int64],
+    begin: Floats,
+    sweeps_most: int,
+) -> Floats:
+    """[x]: the discounted number of times that a policy meets each state."""
+    count, _, outcomes = following.shape
+    now, total = begin.copy(), begin.copy()
+    for _ in range(sweeps_most):
+        after = np.zeros(count)
+        moved = 0.0
+        for x in range(count):
+            if now[x] > 0.0:
+                a, s = action[x], place[x]
+                for o in range(outcomes):
+                    p = probability[s, a, o]
+                    y = following[x, a, o]
+                    if p > 0.0 and y != END:
+                        after[y] += discount * p * now[x]
+                        moved += discount * p * now[x]
+        now = after
+        total += now
+        if moved < 1e-9:
+            break
+    return total

@@ -1,1 +1,0 @@
-"""Values of product states: sound intervals, and exact fractions."""

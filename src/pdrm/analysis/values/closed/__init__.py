@@ -1,1 +1,0 @@
-"""Values of a product without open states."""

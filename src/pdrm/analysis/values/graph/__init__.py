@@ -1,1 +1,0 @@
-"""The product as a graph: components, and what can be reached."""

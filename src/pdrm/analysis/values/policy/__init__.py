@@ -1,1 +1,0 @@
-"""What actions and policies are worth."""

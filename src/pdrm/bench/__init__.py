@@ -1,0 +1,1 @@
+"""What it costs: benchmarks beside the peers. The only chapter that knows other programs to compare with."""

@@ -1,0 +1,328 @@
+"""`pdrm check-k`: which top-k view of the stack is enough; and `pdrm verify`, which checks a saved certificate anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdrm.cli.machine_commands import Json, machine_text
+from pdrm.cli.output import coloured, error_record, next_command, print_json
+from pdrm.errors import BadCertificate, BadSetting, PdrmError, UnknownDomain
+
+if TYPE_CHECKING:
+    from pdrm.analysis.certificate import Certificate
+    from pdrm.analysis.check_k import KReport
+    from pdrm.analysis.optimal import Watch
+    from pdrm.analysis.sufficient_k import Answer, Situation
+    from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.machines.pushdown import PushdownRewardMachine
+
+# --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
+
+COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
+GIB = 2**30
+LONGEST = 20
+"""Digits of a k that are read: more are too many in any case."""
+FURTHER = "raise --most or --depth"
+
+
+def check_k(
+    domain: Annotated[str | None, typer.Argument(help="A domain of the catalogue, or a domain's file.")] = None,
+    domain_file: Annotated[Path | None, typer.Option("--domain", help="A domain's file: a map, or arrays.")] = None,
+    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    k: Annotated[str, typer.Option("--k", help="The views to try: 0..4, or 0,1,5.")] = "0..4",
+    depth: Annotated[
+        int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
+    ] = None,
+    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for the domain]")] = None,
+    only: Annotated[str | None, typer.Option("--from", help="`start`: only from the start.")] = None,
+    height: Annotated[int | None, typer.Option(help="The highest stack the product is built for.")] = None,
+    rule: Annotated[
+        str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
+    ] = "open",
+    most: Annotated[int, typer.Option(help="States to look at, at most.")] = 1_000_000,
+    memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
+    draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Write the certificate of the strongest yes (JSON).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the smallest k for which a k-policy is optimal: same values, everywhere, or from the start.
+
+    Example: pdrm check-k maze-5x5 --draw witness.svg
+    """
+    from pdrm.analysis.check_k import check_k as checked
+    from pdrm.analysis.sufficient_k import QUESTIONS
+    from pdrm.domains.paper_domains import names
+    from pdrm.product.finite_kernel import Bound
+
+    _check(only, memory, most, draw)
+    where, task, gamma = _task(domain, domain_file, machine, discount)
+    ks, questions = _ks(k), ["start"] if only else list(QUESTIONS)
+
+    def answered(far: int | None, watch: Watch | None) -> KReport:
+        bound, room = Bound(height, rule), int(memory * GIB)
+        return checked(where, task, ks, discount=gamma, depth=far, bound=bound, most=most, memory=room, watch=watch)
+
+    with _progress(quiet=as_json) as watch:
+        report = answered(0 if only else depth, watch)
+        if only and any(_limited(found["start"]) for found in report.answers.values()):
+            report = answered(depth, watch)  # what a policy meets from the start was not all near it
+    if as_json:
+        print_json(report.record())
+    else:
+        _print(report, questions)
+    if certificate is not None:
+        _certify(report, certificate, questions)
+        if not as_json:
+            own = "" if domain in names() else f" --domain {quote(domain or str(domain_file))}"
+            typer.echo(
+                f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
+            )
+    if draw is not None:
+        _draw(report, draw, questions, quiet=as_json)
+    if not as_json:
+        again = f"{quote(domain or str(domain_file))}{_with(machine)}"
+        given = "" if discount is None else f" --discount {discount:g}"
+        _next(report, again, given, questions, drawn=draw is not None)
+
+
+def _check(only: str | None, memory: float, most: int, draw: Path | None) -> None:
+    """Refuse options that cannot be, before all the work."""
+    if only not in (None, "start"):
+        raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
+    if not memory > 0:
+        raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
+    if most < 1:
+        raise BadSetting(f"--most {most} is not above 0", fix="--most 1000000")
+    if draw is not None:
+        from pdrm.drawing.plots import check_plot_format
+
+        check_plot_format(draw)
+
+
+def _limited(answer: Answer) -> bool:
+    """Whether a yes is one for states to some depth only."""
+    return answer.verdict == "yes" and answer.depth is not None
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Watch | None]:
+    """A line that counts the states looked at, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("looking") as status:
+        yield lambda looked, most: status.update(
+            f"looking further where it matters: {looked:,} states of at most {most:,}"
+        )
+
+
+def _task(
+    name: str | None, file: Path | None, machine: str | None, discount: float | None
+) -> tuple[FiniteDomain, PushdownRewardMachine, float]:
+    """The domain, the machine and the discount that are meant."""
+    from pdrm.domains.domain_files import find_domain
+    from pdrm.language.loading import parse
+    from pdrm.learning.tabular.settings import PAPER_SETTINGS
+    from pdrm.product.any_machine import pushdown_machine
+
+    if (name is None) == (file is None):
+        raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
+    where = find_domain(name if name is not None else str(file))
+    own = machine or where.machine
+    if own is None:
+        raise BadSetting(f"domain `{where.name}` goes with no machine of its own", fix="--machine task.pdrm")
+    paper = PAPER_SETTINGS.get(where.name, {}).get("discount", 0.99)
+    return where, pushdown_machine(parse(machine_text(own), own)), paper if discount is None else discount
+
+
+def _ks(text: str) -> list[int]:
+    """0..4, or 0,1,5, or 3."""
+    from pdrm.analysis.sufficient_k import MOST_K
+
+    first, dots, last = text.partition("..")
+    parts = [first, last] if dots else text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise BadSetting(f"--k {text!r} names no whole numbers", fix="--k 0..4, or --k 0,1,5")
+    found = [int(part.strip()[:LONGEST]) for part in parts]
+    if max(found) > MOST_K:
+        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"whole numbers from 0 to {MOST_K}: --k 0..4")
+    if dots and found[0] > found[1]:
+        raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
+    return list(range(found[0], found[1] + 1)) if dots else found
+
+
+def _print(report: KReport, questions: list[str]) -> None:
+    from pdrm.analysis.check_k import NAMES, lines
+
+    for line in lines(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
+        typer.echo(line)
+    shown = _chosen(report, questions)
+    if shown is not None:
+        k, question = shown
+        witness = report.witness(k, question)
+        common = set(witness[0].actions).intersection(*(one.actions for one in witness))
+        why = (
+            "these look alike, and whatever is chosen for both fails later"
+            if common
+            else "these look alike and have no best action in common"
+        )
+        typer.echo(f"\nwhy not {NAMES[question]} at k = {k}: {why}")
+        for one in witness:
+            typer.echo(f"  {_words(one)}")
+
+
+def _words(one: Situation) -> str:
+    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
+    seen = " ".join(one.stack) or "(empty)"
+    did = f" (actions {' '.join(one.way)})" if one.way else ""
+    return f"after `{one.word or '(nothing)'}`{did}: {one.where}, {one.state}, stack {seen}; best: {best}"
+
+
+def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
+    """The most telling no: the weakest question that fails, at the highest k."""
+    for question in reversed([q for q in questions if q != "same_values"]):
+        ks = [k for k, answers in report.answers.items() if answers[question].witness]
+        if ks:
+            return max(ks), question
+    return None
+
+
+def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
+    from pdrm.analysis.check_k import NAMES, value_text
+    from pdrm.drawing.plots import Drawn, draw_witness
+
+    chosen = _chosen(report, questions)
+    if chosen is None:
+        raise BadSetting("there is no witness to draw: no question was answered no", fix="leave --draw out")
+    k, question = chosen
+    drawn = [
+        Drawn(
+            one.place,
+            one.state,
+            one.stack,
+            len(one.seen),
+            f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
+            " or ".join(one.actions),
+            value_text(*one.value),
+        )
+        for one in report.witness(k, question)
+    ]
+    title = f"{report.optimal.product.domain.name}: the top {k} symbols are not enough ({NAMES[question]})"
+    draw_witness(report.optimal.product.domain, drawn, title, path)
+    if not quiet:
+        typer.echo(f"wrote {path}")
+
+
+def _certify(report: KReport, path: Path, questions: list[str]) -> None:
+    for question in questions:
+        smallest = report.smallest(question)
+        if smallest is not None:
+            report.certificate(smallest, question).save(path)
+            return
+    unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
+    fix = "raise --most (some k are undecided), or try a larger --k" if unknown else "try a larger --k"
+    raise BadSetting("there is no yes to certify", fix=fix)
+
+
+def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
+    if _chosen(report, questions) is not None and not drawn:
+        start = " --from start" if questions == ["start"] else ""
+        next_command(f"pdrm check-k {name}{discount}{start} --draw witness.svg")
+        return
+    next_command(f"pdrm train {name} --k {_to_learn(report, questions)}{discount}")
+
+
+def _to_learn(report: KReport, questions: list[str]) -> int | str:
+    """A k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn:
+    a 0-policy has one row for all stacks, and their values chase each other."""
+    everywhere, start = report.smallest("everywhere"), report.smallest("start")
+    if "everywhere" in questions and everywhere is not None:
+        return max(everywhere, 1) if _limited(report.answers[everywhere]["everywhere"]) else everywhere
+    enough = start is not None and report.gaps[start].gap[0] <= 0
+    return max(1, start) if start is not None and enough else "full"
+
+
+def _with(machine: str | None) -> str:
+    return "" if machine is None else f" --machine {quote(machine)}"
+
+
+# --- `pdrm verify`: check a saved certificate anew, with nothing of the solver that made it.
+
+MANY = 20_000
+"""States that take longer than a moment."""
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
+    domain: Annotated[str | None, typer.Option(help="The domain, or its file. [the one it names]")] = None,
+    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a certificate of `pdrm check-k` anew, and say what it certifies.
+
+    Every step is taken with the readable machine and counted in fractions. Exit code 2: it proves nothing.
+
+    Example: pdrm verify proof.json
+    """
+    from pdrm.analysis.certificate import load_certificate
+
+    try:
+        proof = load_certificate(certificate)
+        where, task = _certified_task(proof, domain, machine)
+        if len(proof.states) > MANY and not as_json:
+            typer.echo(f"checking {len(proof.states):,} states one by one, in fractions: this takes a while", err=True)
+        _check_certificate(where, task, proof, certificate)
+    except PdrmError as error:
+        if not as_json:
+            raise
+        print_json({"ok": False, "errors": [error_record(one) for one in error.errors]})
+        raise typer.Exit(2) from error
+    if as_json:
+        kept = {name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule")}
+        named = {"domain": proof.domain, "machine": proof.machine, "states": len(proof.states)}
+        print_json({"ok": True, "errors": [], "says": proof.says(), **named, **kept})
+        return
+    typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
+    typer.echo(f"  {where.name} with machine {task.name}, discount {proof.discount:g}, no step limit: {proof.says()}")
+    typer.echo(f"  {len(proof.states):,} states, checked one by one")
+    given = "" if machine is None else f" --machine {quote(machine)}"
+    next_command(f"pdrm train {quote(domain or where.name)}{given} --k {proof.k}")
+
+
+def _check_certificate(where: FiniteDomain, task: PushdownRewardMachine, proof: Certificate, file: Path) -> None:
+    """Raise unless it holds, and name the file."""
+    from pdrm.analysis.checker import verify as check
+
+    try:
+        check(where, task, proof)
+    except BadCertificate as error:
+        raise BadCertificate(f"{file} proves nothing: {error.message}", fix=error.fix) from error
+
+
+def _certified_task(
+    proof: Certificate, domain: str | None, machine: str | None
+) -> tuple[FiniteDomain, PushdownRewardMachine]:
+    """The domain and the machine that a certificate speaks of."""
+    from pdrm.domains.domain_files import find_domain
+    from pdrm.language.loading import parse
+    from pdrm.product.any_machine import pushdown_machine
+
+    try:
+        where = find_domain(domain or proof.domain)
+    except UnknownDomain as error:
+        if domain is not None:
+            raise
+        raise UnknownDomain(f"it speaks of `{proof.domain}`, a domain of one's own", fix="--domain FILE") from error
+    own = machine or where.machine
+    if own is None:
+        raise BadSetting(f"domain `{where.name}` goes with no machine of its own", fix="--machine task.pdrm")
+    return where, pushdown_machine(parse(machine_text(own), own))

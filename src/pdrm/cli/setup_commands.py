@@ -1,0 +1,256 @@
+"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, what an error means."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from pdrm import __version__
+from pdrm.cli.output import coloured, next_command, print_json
+from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
+
+# --- `pdrm doctor`: what is installed, what is missing, where JAX runs, and the one-line fix for each.
+
+CORE = "core"
+FOR = {
+    CORE: "everything but the rest of this list",
+    "jax": "deep agents, on CPU or GPU",
+    "sb3": "Stable-Baselines3's agents",
+    "dask": "studies on a Dask cluster",
+    "ray": "studies on a Ray cluster",
+    "tensorboard": "logging to TensorBoard",
+    "wandb": "logging to Weights & Biases",
+}
+"""What each group of packages is for; groups that are not listed are for developers."""
+REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*\(?([^;)]*)\)?(?:\s*;(.*))?")
+EXTRA = re.compile(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
+ASK_JAX = "import json, jax; print(json.dumps([[d.platform, d.device_kind] for d in jax.devices()]))"
+SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package that a group needs."""
+
+    name: str
+    wanted: str
+    """The versions that will do, such as `>=1.0`."""
+    version: str | None
+    """The one installed."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is installed, in no older version than the lower bound."""
+        bound = re.search(r">=\s*([\d.]+)", self.wanted)
+        return self.version is not None and (bound is None or _numbers(self.version) >= _numbers(bound[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Packages that serve one purpose."""
+
+    name: str
+    purpose: str
+    packages: tuple[Package, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are there."""
+        return all(package.ok for package in self.packages)
+
+    @property
+    def fix(self) -> str:
+        """The command that installs what is missing."""
+        lacking = [quote(f"{one.name}{one.wanted}") for one in self.packages if not one.ok]
+        return f"{quote(sys.executable)} -m pip install {' '.join(lacking)}" if lacking else ""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
+    """Say what is installed, what is missing, on which device JAX runs, and how to mend it.
+
+    The exit code is 1 where something that everything needs is missing. Example: pdrm doctor
+    """
+    found = groups()
+    jax = next((group for group in found if group.name == "jax" and group.ok), None)
+    devices = jax_devices() if jax is not None else None
+    core = found[0].ok
+    if as_json:
+        record: dict[str, Any] = {"ok": core, "pdrm": __version__, "python": platform.python_version()}
+        record |= {"platform": platform.platform(), "groups": [_record(group) for group in found], "jax": devices}
+        print_json(record)
+    else:
+        typer.echo(f"pdrm {__version__}, Python {platform.python_version()} ({sys.executable}), {platform.platform()}")
+        for group in found:
+            _print(group)
+        if devices is not None:
+            _print_jax(devices)
+        next_command("pdrm new garden" if core else found[0].fix)
+    if not core:
+        raise typer.Exit(1)
+
+
+def groups() -> list[Group]:
+    """The core first, then each extra, as the installed package declares them."""
+    needed: dict[str, list[Package]] = {name: [] for name in FOR}
+    for text in metadata.requires("pdrm") or []:
+        match = REQUIREMENT.fullmatch(text)
+        if match is None:
+            continue
+        name, wanted, marker = match[1], match[2].strip(), match[3] or ""
+        extra = EXTRA.search(marker)
+        group = extra[1] if extra else CORE
+        if group in needed:
+            needed[group].append(Package(name, wanted, _version(name)))
+    return [Group(name, FOR[name], tuple(packages)) for name, packages in needed.items() if packages]
+
+
+def jax_devices() -> dict[str, Any]:
+    """Where JAX runs, asked in a process of its own: a broken driver can hang or crash it."""
+    command = [sys.executable, "-c", ASK_JAX]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)  # noqa: S603 - our own question
+        devices = json.loads(ended.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        return {"devices": [], "fault": str(said).strip().splitlines()[-1], "fix": _newest_jax("jax")}
+    unused = all(kind == "cpu" for kind, _ in devices) and shutil.which("nvidia-smi") is not None
+    fix = _newest_jax(f"jax[{_cuda()}]") if unused else ""
+    return {"devices": devices, "fault": "there is an NVIDIA GPU that JAX does not use" if unused else "", "fix": fix}
+
+
+def _newest_jax(package: str) -> str:
+    return f"{quote(sys.executable)} -m pip install --upgrade {quote(package)}"
+
+
+def _cuda() -> str:
+    """JAX's newest extra for NVIDIA's GPUs."""
+    extras = metadata.metadata("jax").get_all("Provides-Extra") or []
+    found = [extra for extra in extras if re.fullmatch(r"cuda\d+", extra)]
+    return max(found, key=lambda extra: int(extra.removeprefix("cuda")), default="cuda12")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version."""
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+
+
+def _record(group: Group) -> dict[str, Any]:
+    packages = [asdict(package) | {"ok": package.ok} for package in group.packages]
+    return {"name": group.name, "for": group.purpose, "ok": group.ok, "packages": packages, "fix": group.fix}
+
+
+def _print(group: Group) -> None:
+    mark = coloured("ok", fg="green") if group.ok else coloured("missing", fg="red" if group.name == CORE else "yellow")
+    typer.echo(f"{group.name}: {mark} ({group.purpose})")
+    shown = (f"{one.name} {one.version}" if one.ok else _lacking(one) for one in group.packages)
+    typer.echo(f"  {', '.join(shown)}")
+    if not group.ok:
+        typer.echo(f"  fix: {group.fix}")
+
+
+def _lacking(package: Package) -> str:
+    return f"no {package.name}" if package.version is None else f"{package.name} {package.version} is too old"
+
+
+def _print_jax(found: dict[str, Any]) -> None:
+    devices = [kind if name in (kind, "") else f"{kind} ({name})" for kind, name in found["devices"]]
+    typer.echo(f"JAX runs on: {', '.join(devices) or 'nothing'}")
+    if found["fault"]:
+        typer.echo(f"  {found['fault']}\n  fix: {found['fix']}")
+
+
+# --- `pdrm new`: a small project that trains at once, to change step by step into one's own.
+
+NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
+PLACE = "@NAME@"
+FIRST = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.py"}
+"""What one would do first, by the kind of project."""
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The project's name: of a folder that is not there yet.")],
+    gym: Annotated[bool, typer.Option("--gym", help="With a Gymnasium environment of your own, not a map.")] = False,
+) -> None:
+    """Make a small project that trains at once: a task, where it acts, a study, a test.
+
+    Example: pdrm new garden
+    """
+    folder, kind = Path(name), "gym" if gym else "grid"
+    if not NAME.fullmatch(folder.name):
+        fix = "use letters, digits, - and _, beginning with a letter: pdrm new garden"
+        raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
+    if folder.exists() or folder.is_symlink():
+        raise CannotWrite(f"{folder} is there already", fix="choose another name; nothing is ever overwritten")
+    made = make_project(folder, kind)
+    typer.echo(f"made {folder}/ with {', '.join(made)}")
+    next_command(f"cd {quote(str(folder))} && {FIRST[kind]}")
+
+
+def make_project(folder: Path, kind: str) -> list[str]:
+    """Make the folder, whole or not at all; returns the names of its files."""
+    half = folder.parent / f".{folder.name}.{os.getpid()}"
+    templates = sorted(_templates(kind), key=lambda template: template.name)
+    names = [template.name.removesuffix(".txt") if ".py." in template.name else template.name for template in templates]
+    try:
+        half.mkdir(parents=True)
+        for template, name in zip(templates, names, strict=True):
+            text = template.read_text(encoding="utf-8").replace(PLACE, folder.name)
+            (half / name).write_text(text, encoding="utf-8")
+        half.rename(folder)
+    except OSError as error:
+        fix = "choose a folder you may write to"
+        raise CannotWrite(f"{folder} cannot be made: {(error.strerror or 'error').lower()}", fix=fix) from error
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    return names
+
+
+def _templates(kind: str) -> list[Traversable]:
+    """The files of a kind of project. Python files end in `.py.txt` there: they are data here, not part of the package."""
+    folder = files("pdrm.cli").joinpath("templates", kind)
+    return [entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")]
+
+
+# --- `pdrm explain CODE`: what an error or warning means.
+
+
+def explain(
+    code: Annotated[str, typer.Argument(help="A code such as E0301; without one, all codes are listed.")] = "",
+) -> None:
+    """Explain an error or warning code.
+
+    Example: pdrm explain E0301
+    """
+    table = explanations()
+    if not code:
+        for known, (title, _) in table.items():
+            typer.echo(f"{known}  {title}")
+        return
+    wanted = code.strip().upper()
+    if wanted not in table:
+        raise UnknownCode(f"no error or warning has the code `{code}`", fix=did_you_mean(wanted, table))
+    title, text = table[wanted]
+    typer.echo(coloured(f"{wanted}: {title}", bold=True))
+    typer.echo(inspect.cleandoc(text))

@@ -1,0 +1,211 @@
+"""`pdrm sizes`: how many rows each kind of policy takes: the theorems' bounds, what can be reached, what training met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from pdrm.cli.machine_commands import Json, machine_text
+from pdrm.cli.output import next_command, print_json
+from pdrm.errors import BadSetting
+
+if TYPE_CHECKING:
+    from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.language.document import AnyMachine
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.pushdown import PushdownRewardMachine
+
+LONGEST = 20
+"""Digits of a k that are read: more are too many in any case."""
+MACHINE_FILES = (".pdrm", ".json")
+SHOWN = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+"""Steps in the table of growth."""
+
+
+class Task(NamedTuple):
+    """A domain, its machine as it was given and as a pushdown one, and an automaton with a counter for it if there is one."""
+
+    domain: FiniteDomain
+    given: AnyMachine
+    machine: PushdownRewardMachine
+    counting: CountingRewardAutomaton | None
+
+
+def sizes(
+    task: Annotated[str, typer.Argument(help="A domain, a domain's file, or a machine (in any word at all).")],
+    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name for the domain.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of an episode. [the domain's limit]")] = None,
+    k: Annotated[str, typer.Option("--k", help="The k-policies to count.")] = "0,1,2",
+    runs: Annotated[Path | None, typer.Option(help="A folder of trained runs, to count their tables.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count table rows: bounds, reachable, seen in training.
+
+    What Theorems 1 to 4 allow, what can be reached, and what the tables of trained runs hold.
+
+    Example: pdrm sizes maze-10x10 --k 0,1,2 --runs runs
+    """
+    from pdrm.analysis.sizes import sizes_record
+
+    ks = _ks(k)
+    if steps is not None and steps < 0:
+        raise BadSetting(f"--steps {steps}", fix="a whole number from 0 on: --steps 20")
+    found = _task(task, machine)
+    seen = []
+    if runs is not None:
+        from pdrm.experiments.seen_in_training import seen_in_training
+
+        seen = seen_in_training(runs, found.domain, found.given)
+    record = sizes_record(found.domain, found.machine, steps=steps, ks=ks, counting=found.counting, seen=seen)
+    record["blowup"] = _blowup(found)
+    if output is not None:
+        from pdrm.drawing.plots import draw_sizes
+
+        draw_sizes(record, output)
+    if as_json:
+        print_json(record)
+        return
+    print_sizes(record)
+    if output is not None:
+        typer.echo(f"wrote {output}")
+    _next(task, found, machine, trained=bool(seen))
+
+
+def _ks(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise BadSetting(f"--k {text!r} is no list of whole numbers", fix="--k 0,1,2")
+    return [int(part[:LONGEST]) for part in parts]
+
+
+def _task(name: str, machine: str | None) -> Task:
+    """The domain and the machines that a task's name means."""
+    from pdrm.analysis.palindrome import all_words
+    from pdrm.domains import names
+    from pdrm.domains.domain_files import find_domain
+    from pdrm.errors import CannotTranslate
+    from pdrm.language import loading as catalogue
+    from pdrm.language.loading import parse
+    from pdrm.learning.tabular.agents import COUNTED
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.product.any_machine import pushdown_machine
+
+    alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue.names())
+    if alone and machine is not None:
+        raise BadSetting(f"`{name}` is a machine already", fix="leave --machine out, or name a domain")
+    domain = None if alone else find_domain(name)
+    own = name if domain is None else machine or domain.machine
+    if own is None:
+        raise BadSetting(f"domain `{name}` goes with no machine of its own", fix="--machine task.pdrm")
+    given = parse(machine_text(own), own)
+    counting = given if isinstance(given, CountingRewardAutomaton) else None
+    if counting is not None and counting.counters > 1:
+        fault = f"`{counting.name}` has {counting.counters} counters, and no stack counts as they do"
+        raise CannotTranslate(fault, fix="give a pushdown machine, or an automaton with one counter")
+    if domain is not None and machine is None and domain.name in COUNTED:
+        automaton = catalogue.catalogue(COUNTED[domain.name])
+        counting = automaton if isinstance(automaton, CountingRewardAutomaton) else None
+    pushdown = pushdown_machine(given)
+    return Task(all_words(pushdown) if domain is None else domain, given, pushdown, counting)
+
+
+def _blowup(task: Task) -> list[dict[str, Any]] | None:
+    """Theorem 4 measured, where the machine is the one it is about."""
+    from dataclasses import asdict
+
+    from pdrm.analysis.palindrome import MACHINE, blowup
+    from pdrm.language.loading import catalogue
+
+    return [asdict(row) for row in blowup()] if task.machine == catalogue(MACHINE) else None
+
+
+def print_sizes(record: dict[str, Any]) -> None:
+    """The record as tables."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    e = "∞" if record["silent_pushes"] is None else record["silent_pushes"]
+    console.print(
+        f"{record['domain']} with machine {record['machine']}, episodes of {record['steps']:,} steps: "
+        f"|S| = {record['environment_states']:,}, |U| = {record['machine_states']}, |Γ| = {record['symbols']}, "
+        f"m = {record['added']}, e = {e}; counters: {record['counting'] or 'the two that simulate the stack'}\n",
+        soft_wrap=True,
+    )
+    table = Table("", "theorem", "as printed", "bound", "reachable", "seen in training", box=None, header_style="bold")
+    for size in record["sizes"]:
+        table.add_row(
+            size["what"],
+            str(size["theorem"]),
+            number_text(size["printed"]) + (" (too small)" if size["printed_holds"] is False else ""),
+            number_text(size["bound"]),
+            f"{size['reachable']:,}" + _walked(size, record),
+            _seen_text(size["seen"]) or "-",
+        )
+    console.print(table, "")
+    _print_growth(console, record)
+    if record["blowup"]:
+        _print_blowup(console, record["blowup"])
+
+
+def _print_growth(console: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - rich's console
+    from rich.table import Table
+
+    ks = [size["k"] for size in record["sizes"] if "k" in size]
+    columns = ("steps", "full policy: bound", "full policy", "stack strings", *(f"{k}-policy" for k in ks))
+    table = Table(*columns, box=None, header_style="bold")
+    walked = record["sizes"][1]["within"]
+    for row in record["growth"]:
+        if row["steps"] in (*SHOWN, walked, record["steps"]):
+            counts = ("-" if row[name] is None else f"{row[name]:,}" for name in ("rows", "strings"))
+            views = (f"{row['views'][str(k)]:,}" for k in ks)
+            table.add_row(f"{row['steps']:,}", number_text(row["bound"]), *counts, *views)
+    console.print(table, "")
+
+
+def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401 - rich's console
+    from rich.table import Table
+
+    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "moves a letter", "1-policy")
+    table = Table(*heads, title="Theorem 4: two counters that simulate the stack", title_justify="left", box=None)
+    for row in rows:
+        moves = "not run" if row["most_moves"] is None else f"{row['most_moves']:,}"
+        counts = (f"{row[name]:,}" for name in ("n", "least", "configurations", "counters", "counters_within"))
+        table.add_row(*counts, moves, str(row["one_policy_rows"]))
+    console.print(table, "")
+
+
+def number_text(number: dict[str, Any] | None) -> str:
+    """A bound for people.
+
+    >>> number_text({"exact": 1234, "log10": 3.09}), number_text({"exact": None, "log10": 107.5759}), number_text(None)
+    ('1,234', '3.8e107', 'none')
+    """
+    if number is None:
+        return "none"
+    if number["exact"] is not None and number["exact"] < 10**9:
+        return f"{number['exact']:,}"
+    power = int(number["log10"])
+    return f"{10 ** (number['log10'] - power):.1f}e{power}"
+
+
+def _walked(size: dict[str, Any], record: dict[str, Any]) -> str:
+    return "" if size["within"] == record["steps"] else f" within {size['within']:,} steps"
+
+
+def _seen_text(seen: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} runs)" for one in seen)
+
+
+def _next(name: str, task: Task, machine: str | None, *, trained: bool) -> None:
+    with_ = "" if machine is None else f" --machine {quote(machine)}"
+    if task.domain.name == "all words":
+        next_command(f"pdrm check {quote(name)}")
+    elif trained:
+        next_command(f"pdrm check-k {quote(name)}{with_}")
+    else:
+        next_command(f"pdrm train {quote(name)}{with_} --k 1")

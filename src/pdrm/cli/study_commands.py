@@ -1,0 +1,386 @@
+"""The commands about studies: run, reproduce, claims, report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pdrm.cli.deep_commands import prepare_jax
+from pdrm.cli.display import Watched, duration, shown
+from pdrm.cli.output import coloured, next_command, print_json
+from pdrm.errors import BadSetting, NotRecorded
+from pdrm.experiments.execution import Failure, Workers, planned, run_all
+from pdrm.experiments.paper.water_programs import FIGURES, Program
+from pdrm.experiments.run_study import Outcome, recorded_outcome, store_in
+from pdrm.experiments.study import MOST_SEEDS, Study, too_many_seeds
+from pdrm.experiments.water_records import OWN
+from pdrm.files import made
+
+if TYPE_CHECKING:
+    from pdrm.experiments.claims import Judged, Part
+    from pdrm.experiments.curves import Curves
+    from pdrm.experiments.run_study import Outcome
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import Study
+    from pdrm.experiments.water_runs import Told
+
+# --- The options of every command that runs studies.
+
+CORES = os.cpu_count() or 1
+Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds. [the study's]")]
+Count = Annotated[int, typer.Option("--workers", help="Runs at a time.")]
+Backend = Annotated[str, typer.Option("--backend", help="loky (this machine), dask or ray.")]
+Address = Annotated[str | None, typer.Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")]
+Memory = Annotated[float | None, typer.Option("--memory", help="Gigabytes that all runs may take at once.")]
+Report = Annotated[Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+# --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
+
+FAILED = 1
+"""The exit code of a command some of whose runs failed."""
+INTERRUPTED = 130
+
+
+def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Outcome:
+    """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
+    store, runs = store_in(made(folder)), planned(studies)
+    watched = Watched(runs, store, workers.at_most(len(runs)).count)
+    to_do = len(runs) - len(watched.before)
+    if watched.before:
+        typer.echo(f"{len(watched.before):,} of {len(runs):,} runs were done before", err=True)
+    failures: list[Failure] = []
+    if to_do:
+        guess = watched.seconds_left()
+        typer.echo(f"{to_do:,} runs to do" + ("" if guess is None else f", about {duration(guess)}"), err=True)
+        try:
+            with shown(watched):
+                failures = run_all(runs, store, workers)
+        except KeyboardInterrupt:
+            typer.echo(f"stopped; what was done is in {folder}, and the same command goes on from there", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    _tell(failures)
+    return recorded_outcome(studies, folder, failures)
+
+
+def end_if_failed(failures: Sequence[Failure]) -> None:
+    """End the command with its exit code if a run failed."""
+    if failures:
+        raise typer.Exit(FAILED)
+
+
+def _tell(failures: Sequence[Failure]) -> None:
+    """Say which runs failed, if any."""
+    if failures:
+        typer.echo(f"{len(failures)} runs failed; the same command tries them again:", err=True)
+    for failure in failures:
+        typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)
+
+
+# --- `pdrm run`: a study of one's own, from a file.
+
+
+def run(
+    study: Annotated[Path, typer.Argument(help="A study: a .toml file, or a .py file that sets STUDY.")],
+    seeds: Seeds = None,
+    workers: Count = CORES,
+    backend: Backend = "loky",
+    address: Address = None,
+    memory: Memory = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a study; stop with Ctrl-C, go on with the same command.
+
+    Example: pdrm run study.toml --seeds 5 --workers 4
+    """
+    from pdrm.experiments.curves import CURVES, SUMMARY
+    from pdrm.experiments.execution import Workers
+    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.study_file import load_study
+    from pdrm.report.build import write_own_report
+
+    chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+    asked = load_study(study).seeded(seeds)
+    outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
+    drawn = write_own_report(outcome.lines, store_in(outcome.folder), outcome.folder) if outcome.lines else []
+    rows = [_row(curves) for _, curves in outcome.lines]
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            typer.echo(
+                f"{row['panel']:<16}{row['line']:<30}final median return {row['final_median']:<12g}"
+                f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
+            )
+        for path in (outcome.folder / CURVES, outcome.folder / SUMMARY, *drawn):
+            typer.echo(f"wrote {path}")
+    end_if_failed(outcome.failures)
+    if not as_json:
+        next_command(f"pdrm replay {next(iter(sorted((outcome.folder / 'runs').iterdir())))}")
+
+
+def _row(curves: Curves) -> dict[str, Any]:
+    return {
+        "panel": curves.panel.name,
+        "line": curves.line.name,
+        "seeds": len(curves.seeds),
+        "final_median": curves.final_median,
+        "final_success": float(curves.final_success.mean()),
+    }
+
+
+# --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
+
+COLOURS = {"holds": "green", "does not hold": "red", "not run": "yellow"}
+
+
+def claims(
+    output: Report = Path("report"),
+    seeds: Seeds = None,
+    details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge the paper's claims by the runs that are recorded.
+
+    Example: pdrm claims --details
+    """
+    from pdrm.experiments.claims import Evidence
+    from pdrm.experiments.paper.paper_claims import judged
+    from pdrm.experiments.run_study import store_in
+
+    evidence = Evidence(store_in(output), output, seeds)
+    if not evidence.anything:
+        raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
+    found = judged(evidence)
+    if as_json:
+        print_json([one.record() for one in found])
+        return
+    print_claims(found, details=details)
+    missing = next((one.claim.figure for one in found if one.verdict == "not run"), "")
+    next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
+
+
+def print_claims(found: Sequence[Judged], *, details: bool) -> None:
+    """A line a claim, one for too few seeds, one for what was chosen after seeing results, and one a part that fails (or, with
+    details, every part)."""
+    for one in found:
+        typer.echo(f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}")
+        if one.too_few:
+            typer.echo(f"{'':<15}judged by {one.too_few} only")
+        if one.claim.afterwards:
+            typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
+        for part in one.parts:
+            if details or not part.holds:
+                typer.echo(f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})")
+
+
+def _numbers(part: Part) -> str:
+    return ", ".join(
+        f"{name} {'never' if value is None else f'{value:g}' if isinstance(value, float) else value}"
+        for name, value in part.numbers.items()
+        if not isinstance(value, dict | list)
+    )
+
+
+# --- `pdrm report`: the page, from what is recorded in a folder.
+
+
+def report(
+    output: Report = Path("report"),
+    seeds: Seeds = None,
+    theory: Annotated[bool, typer.Option(help="With what can be proved: which k is enough, sizes.")] = True,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
+    ] = False,
+) -> None:
+    """Write the report again from the runs in a folder, of the paper's figures or of a study of your own; nothing is run.
+
+    Example: pdrm report -o report
+    """
+    from pdrm.experiments.claims import Evidence
+    from pdrm.experiments.curves import recorded
+    from pdrm.experiments.paper.paper_claims import judged
+    from pdrm.experiments.paper.paper_figures import figures
+    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.study import kept_studies
+    from pdrm.report.build import write_report
+    from pdrm.report.verdicts import results_markdown
+
+    store = store_in(output)
+    if own := kept_studies(output, store):
+        _own_report([study.seeded(seeds) for study in own], store, output, markdown=markdown)
+        return
+    lines = recorded(figures([], seeds), store)
+    if not lines:
+        fault = f"{output} holds no runs of the paper's figures, and no study of your own"
+        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+    if markdown:
+        typer.echo(results_markdown([curves for _, curves in lines]))
+        return
+    page = write_report(lines, judged(Evidence(store, output, seeds)), store, output, theory=theory)
+    typer.echo(f"wrote {page}")
+    next_command("pdrm claims --details")
+
+
+def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
+    """The same for studies of one's own."""
+    from pdrm.experiments.curves import recorded
+    from pdrm.report.build import write_own_report
+    from pdrm.report.verdicts import own_results_markdown
+
+    lines = recorded(studies, store)
+    if not lines:
+        raise NotRecorded(f"no run of the study in {output} is done", fix="pdrm run STUDY.toml")
+    if markdown:
+        typer.echo(own_results_markdown([curves for _, curves in lines]))
+        return
+    for path in write_own_report(lines, store, output):
+        typer.echo(f"wrote {path}")
+    next_command(f"pdrm replay {store.folder(next(studies[0].runs())[2])}")
+
+
+# --- `pdrm reproduce water`: WaterWorld's deep agents on whatever device JAX sees; what `pdrm.cli.study_commands` hands over to.
+
+SEEDS = 10
+
+
+def reproduce_water(names: Sequence[str], seeds: int | None, output: Path) -> None:
+    """Train and test the agents of some studies; records go to the report's folder."""
+    count = SEEDS if seeds is None else seeds
+    if count < 1:
+        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 2")
+    if count > MOST_SEEDS:
+        raise too_many_seeds(count)
+    prepare_jax()
+    from pdrm.experiments.water_runs import programs_of, record
+    from pdrm.learning.deep.deep_run import device_name, on_accelerator
+
+    for name in names:
+        programs = programs_of(FIGURES[name], tuple(range(count)))
+        steps = sum(run.total_timesteps for program in programs for run in program.runs)
+        typer.echo(f"{name}: {steps / 1e6:,.0f} million steps on {device_name()}", err=True)
+        if not on_accelerator():
+            typer.echo("  without a GPU this takes hours; Ctrl-C stops it, and the same command goes on", err=True)
+        command = f"pdrm reproduce {name} --seeds {count}"
+        try:
+            with _shown() as told:
+                record(FIGURES[name], programs, output / OWN, command, told)
+        except KeyboardInterrupt:
+            typer.echo(
+                f"stopped; what was done is in {output / OWN}, and the same command goes on from there", err=True
+            )
+            raise typer.Exit(INTERRUPTED) from None
+        typer.echo(f"wrote {output / OWN}/water-{FIGURES[name]}-*.csv")
+
+
+@contextmanager
+def _shown() -> Iterator[Told]:
+    """A bar a program on a terminal; elsewhere a line a test."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _line
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bars:
+        tasks = {}
+
+        def told(program: Program, timesteps: int, longest: int) -> None:
+            if program.name not in tasks:
+                text = f"{program.name}, {len(program.runs)} runs side by side"
+                tasks[program.name] = bars.add_task(text, total=longest, completed=timesteps)
+            bars.update(tasks[program.name], completed=timesteps)
+
+        yield told
+
+
+def _line(program: Program, timesteps: int, longest: int) -> None:
+    typer.echo(f"{program.name}: {timesteps:,} of {longest:,} steps, {len(program.runs)} runs side by side", err=True)
+
+
+# --- `pdrm reproduce`: the paper's tabular figures, the tables and claims from them, and the report.
+
+CLAIMS = "claims.json"
+
+
+def reproduce(
+    figure: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
+            "water-off-policy (deep agents). [all but water]"
+        ),
+    ] = None,
+    seeds: Seeds = None,
+    workers: Count = CORES,
+    backend: Backend = "loky",
+    address: Address = None,
+    memory: Memory = None,
+    output: Report = Path("report"),
+) -> None:
+    """Run the paper's experiments, judge its claims, write the report.
+
+    Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
+    """
+    from pdrm.experiments.execution import Workers
+    from pdrm.experiments.paper.paper_figures import figures
+    from pdrm.experiments.paper.water_programs import FIGURES
+
+    named = figure or []
+    deep = [name for name in named if name in FIGURES]
+    tabular = [name for name in named if name not in FIGURES]
+    chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+    studies = figures(tabular, seeds) if tabular or not deep else []
+    if deep:
+        reproduce_water(deep, seeds, output)
+    outcome = run_shown(studies, output, chosen)
+    names = {study.name for study in studies} | ({"water"} if deep else set())
+    found = _judged(output, seeds, names if named else None)
+    print_claims(found, details=False)
+    _write_page(output, outcome, found, theory=not named)
+    for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
+        typer.echo(f"wrote {output / name}")
+    end_if_failed(outcome.failures)
+    next_command("pdrm claims --details")
+
+
+def _judged(output: Path, seeds: int | None, names: set[str] | None) -> Sequence[Judged]:
+    """The claims by what is recorded (those about the figures that were asked for), also written as JSON."""
+    from pdrm.experiments.claims import Evidence
+    from pdrm.experiments.paper.paper_claims import judged
+    from pdrm.experiments.run_study import store_in
+    from pdrm.files import write
+
+    found = judged(Evidence(store_in(output), output, seeds), names)
+    text = json.dumps([one.record() for one in found], indent=1, ensure_ascii=False)
+    write(output / CLAIMS, f"{text}\n".encode())
+    return found
+
+
+def _write_page(output: Path, outcome: Outcome, found: Sequence[Judged], *, theory: bool) -> None:
+    """The report; what can be proved is part of the whole paper's only, since it takes a minute."""
+    from pdrm.experiments.run_study import store_in
+    from pdrm.report.build import write_report
+
+    if theory:
+        typer.echo("proving which k is enough, counting tables (once)")
+    write_report(outcome.lines, found, store_in(output), output, theory=theory)

@@ -1,0 +1,88 @@
+"""Domains in files: a map (text) or arrays (`.npz`). So one's own domain needs no class, and no code is run to load it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pdrm.domains.array_domain import domain_bytes, parse_array_file
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.map_file import parse_map_file
+from pdrm.domains.paper_domains import domain, names
+from pdrm.domains.water import SIDES
+from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
+from pdrm.files import means_name, write
+
+ARRAYS = ".npz"
+LARGEST_FILE = 2**30
+"""Bytes of a domain's file at most."""
+ZIPPED = b"PK"
+"""What the bytes of an `.npz` begin with, whatever its name."""
+
+
+def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
+    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rooms.txt"
+    ...     _ = file.write_text("place k key\nstep_limit 50\n#####\n#@.k#\n#####")
+    ...     load_domain(file).events
+    ('key',)
+    """
+    file = Path(path)
+    data = _read(file)
+    if data.startswith(ZIPPED) or file.suffix == ARRAYS:
+        return parse_array_file(data, file.stem, str(file))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
+        raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.save_domain") from error
+    return parse_map_file(text, file.stem, str(file))
+
+
+def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
+    """Write a domain's arrays and words to a `.npz` file, whole or not at all.
+
+    >>> import tempfile
+    >>> from pdrm.domains.paper_domains import domain as named
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_domain(named("letter"), Path(folder) / "letter.npz")
+    ...     load_domain(Path(folder) / "letter.npz").states == named("letter").states
+    True
+    """
+    file = Path(path)
+    if file.suffix != ARRAYS:
+        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` ends otherwise"
+        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
+    write(file, domain_bytes(domain))
+
+
+def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
+    """The domain of a name of the catalogue, else of a file (`./letter` where there is a file of the same name).
+
+    >>> find_domain("letter").name
+    'letter'
+    """
+    if not means_name(name, names()):
+        return load_domain(name)
+    if name in names():
+        return domain(str(name))
+    if name in SIDES:
+        raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
+    hint = did_you_mean(str(name), (*names(), *SIDES))
+    raise UnknownDomain(
+        f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or {ARRAYS})"
+    )
+
+
+def _read(file: Path) -> bytes:
+    """The bytes of a file that is not too large."""
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise TooLarge(f"{file} has more than {LARGEST_FILE:,} bytes", fix="is it a domain?")
+        return file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error

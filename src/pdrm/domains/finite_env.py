@@ -1,0 +1,108 @@
+"""A finite domain as a Gymnasium environment: the same states, actions, labels, rewards and chances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.envs.registration import register, registry
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
+
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
+from pdrm.domains.paper_domains import domain as domain_called
+from pdrm.domains.pictures import as_pixels, as_text
+from pdrm.errors import BadAction, BadDomainSetting
+
+
+class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
+    """The environment of a domain, or of a catalogue domain by name.
+
+    `info["label"]` is the frozenset of events true after the step; at reset it is the label the domain emits then, or
+    None where it emits none. `terminated` is said in terminal states only, `truncated` at the step limit.
+
+    >>> env = FiniteEnv("maze-5x5")
+    >>> env.reset(seed=0)
+    (np.int64(0), {'label': None})
+    >>> state, reward, terminated, truncated, info = env.step(1)
+    >>> int(state), reward, terminated, truncated, info["label"]
+    (1, 0.0, False, False, frozenset({'d'}))
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None) -> None:
+        if isinstance(domain, FiniteDomain) and settings:
+            raise BadDomainSetting(f"`{next(iter(settings))}` is set of a domain that is built", fix="build it so")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise BadDomainSetting(f"no rendering is called `{render_mode}`", fix="use `ansi` or `rgb_array`")
+        self.domain = domain_called(domain, **settings) if isinstance(domain, str) else domain
+        self.render_mode = render_mode
+        self.observation_space = Discrete(self.domain.states)
+        self.action_space = Discrete(len(self.domain.actions))
+        self.state: int | None = None
+        self.steps = 0
+        self._label: Label | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Begin an episode; the options are not used."""
+        super().reset(seed=seed, options=options)
+        arrays = self.domain.arrays
+        start = pick(arrays.start_probability, self.np_random.random())
+        label = int(arrays.start_label[start])
+        self.state, self.steps = int(arrays.start_state[start]), 0
+        self._label = None if label == NO_LABEL else self.domain.labels[label]
+        return np.int64(self.state), {"label": self._label}
+
+    def step(self, action: np.int64 | int) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """One step; the outcome is drawn with one number of the environment's generator."""
+        if self.state is None:
+            raise ResetNeeded("call reset before the first step")
+        if not self.action_space.contains(action):
+            actions = self.domain.actions
+            listed = ", ".join(f"{number} ({name})" for number, name in enumerate(actions[:8]))
+            raise BadAction(f"`{self.domain.name}` has no action {action!r}", fix=f"actions are {listed}")
+        arrays = self.domain.arrays
+        place = (self.state, int(action), pick(arrays.probability[self.state, int(action)], self.np_random.random()))
+        self.state, self.steps = int(arrays.next[place]), self.steps + 1
+        self._label = self.domain.labels[arrays.label[place]]
+        terminated = bool(arrays.terminal[self.state])
+        truncated = self.steps >= self.domain.step_limit and not terminated
+        return np.int64(self.state), float(arrays.reward[place]), terminated, truncated, {"label": self._label}
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """The present state as text or as an RGB image, by the render mode."""
+        if self.render_mode is None or self.state is None:
+            return None
+        events = [event for event in self.domain.events if event in (self._label or ())]
+        caption = f"step {self.steps}" if self._label is None else f"step {self.steps}  {{{', '.join(events)}}}"
+        draw = as_text if self.render_mode == "ansi" else as_pixels
+        return draw(self.domain, self.state, caption)
+
+
+# --- The domains in Gymnasium's registry: `gymnasium.make("pdrm/LetterEnv-v0")`.
+
+IDS = {
+    "pdrm/LetterEnv-v0": "letter",
+    "pdrm/TreasureMaze5x5-v0": "maze-5x5",
+    "pdrm/TreasureMaze10x10-v0": "maze-10x10",
+    "pdrm/TreasureMaze20x20-v0": "maze-20x20",
+    "pdrm/MultipleTreasureMaze10x10-v0": "multi-10x10",
+    "pdrm/MultipleTreasureMaze20x20-v0": "multi-20x20",
+    "pdrm/DeliverWorld-8-v0": "deliver-8",
+    "pdrm/DeliverWorld-4-8-v0": "deliver-4-8",
+    "pdrm/PaintWorld-v0": "paint",
+    "pdrm/Echo-v0": "echo",
+}
+"""Gymnasium's name of each domain. The step limit is the environment's own, so the registry adds none."""
+
+
+def register_domains() -> None:
+    """Register every domain, once."""
+    for name, domain in IDS.items():
+        if name not in registry:
+            register(name, entry_point="pdrm.domains.finite_env:FiniteEnv", kwargs={"domain": domain})

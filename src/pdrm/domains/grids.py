@@ -1,0 +1,242 @@
+"""Grids: a map read from text, and the domain of an agent that moves on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Unpack
+
+from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
+from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
+from pdrm.errors import CannotOpen, NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
+
+# --- Maps: text to cells and moves. `#` is a wall, `.` floor, `@` a start on floor, any other character a place.
+#
+# A line that begins with `//` is a comment. Beyond the edge of the map is wall. Faults carry file, line and column.
+
+START = "@"
+DIRECTIONS = ("u", "d", "l", "r")
+STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+LARGEST = 1_000
+"""Rows or columns of a map at most."""
+
+Cell = tuple[int, int]
+"""Row and column, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridMap:
+    r"""A checked map: its rows, the cells one can stand on (in reading order), and where an episode may start.
+
+    >>> grid = parse_map("@.t\n##.", places="t")
+    >>> grid.cells
+    ((0, 0), (0, 1), (0, 2), (1, 2))
+    >>> grid.beside((0, 2), 1), grid.beside((0, 0), 1), grid.places("t")
+    ((1, 2), (0, 0), ((0, 2),))
+    """
+
+    rows: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    starts: tuple[Cell, ...]
+
+    def at(self, cell: Cell) -> str:
+        """The character of a cell, walls included, wall beyond the edge."""
+        row, column = cell
+        inside = 0 <= row < len(self.rows) and 0 <= column < len(self.rows[0])
+        return self.rows[row][column] if inside else WALL
+
+    def beside(self, cell: Cell, action: int) -> Cell:
+        """Where a move leads: the neighbour, or the same cell when a wall is in the way."""
+        there = (cell[0] + STEPS[action][0], cell[1] + STEPS[action][1])
+        return cell if self.at(there) == WALL else there
+
+    def places(self, letter: str) -> tuple[Cell, ...]:
+        """The cells that show a letter."""
+        return tuple(cell for cell in self.cells if self.at(cell) == letter)
+
+    def distances(self, origin: Cell) -> dict[Cell, int]:
+        """How many moves each cell is from another; cells that cannot be reached are left out."""
+        steps, frontier = {origin: 0}, [origin]
+        for cell in frontier:  # grows while it is read: breadth first
+            for action in range(len(STEPS)):
+                there = self.beside(cell, action)
+                if there not in steps:
+                    steps[there] = steps[cell] + 1
+                    frontier.append(there)
+        return steps
+
+
+def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+    """The map in a file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rooms.txt"
+    ...     _ = file.write_text("@.k")
+    ...     read_map(file, places="k").rows
+    ('@.k',)
+    """
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error
+    except UnicodeDecodeError as error:
+        raise NotUtf8(f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8") from error
+    return parse_map(text, places=places, start=start, file=str(file))
+
+
+def shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+    """A map that comes with the package."""
+    text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
+    return parse_map(text, places=places, start=start, file=f"{name}.txt")
+
+
+def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>") -> GridMap:
+    r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts.
+
+    >>> rooms = parse_map("#####\n#@.k#\n#####", places="k")
+    >>> rooms.starts, rooms.places("k")
+    (((1, 1),), ((1, 3),))
+    """
+    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
+    _check_shape(lines, file)
+    _check_letters(lines, {WALL, FLOOR, START, *places}, file)
+    rows = tuple(line for _, line in lines)
+    cells = tuple((r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL)
+    starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
+    missing = sorted({*places, *start} - set("".join(rows)))
+    if missing:
+        raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or give it no meaning")
+    if not starts:
+        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=f"put `{START}` on a floor cell")
+    grid = GridMap(rows, cells, starts)
+    for origin in starts:
+        _check_reachable(grid, origin, lines, file)
+    return grid
+
+
+def _where(lines: Sequence[tuple[int, str]], cell: Cell, file: str) -> Where:
+    number, text = lines[cell[0]]
+    return Where(file, number, cell[1] + 1, text)
+
+
+def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
+    if not lines:
+        raise RaggedMap(f"{file} holds no map", fix="draw at least one row")
+    width = len(lines[0][1])
+    if max(width, len(lines)) > LARGEST:
+        raise TooLarge(f"{file} is {len(lines)} by {width}; {LARGEST} is the most", where=_where(lines, (0, 0), file))
+    for row, (_, line) in enumerate(lines):
+        if len(line) != width:
+            place = _where(lines, (row, min(width, len(line))), file)
+            fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
+            raise RaggedMap(f"a row of {len(line)} in a map {width} wide", where=place, fix=fix)
+
+
+def _check_letters(lines: Sequence[tuple[int, str]], known: set[str], file: str) -> None:
+    for row, (_, line) in enumerate(lines):
+        for column, letter in enumerate(line):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(f'`{known_letter}`' for known_letter in sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix)
+
+
+def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str) -> None:
+    near = grid.distances(origin)
+    for cell in grid.cells:
+        if grid.at(cell) != FLOOR and cell not in near:
+            message = f"`{grid.at(cell)}` cannot be reached from the start at row {origin[0]}, column {origin[1]}"
+            raise UnreachablePlace(message, where=_where(lines, cell, file), fix="open a wall, or remove the place")
+
+
+# --- A domain on a map: the agent moves up, down, left and right, and the cells it enters emit events.
+#
+# The paper's mazes and DeliverWorld are such domains; so is a user's own map, in a few lines.
+
+
+@dataclass(frozen=True, slots=True)
+class _Emission:
+    """Which events a step emits; see `grid_domain`."""
+
+    places: Mapping[str, str]
+    directions: bool
+    standing: bool
+    bump: Label | None
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        return (*(DIRECTIONS if self.directions else ()), *self.places.values(), *sorted(self.bump or ()))
+
+    def label(self, grid: GridMap, cell: Cell, there: Cell, action: int) -> Label:
+        """The label of a step from `cell` to `there`, which is the same cell when a wall was in the way."""
+        if there == cell and self.bump is not None:
+            return self.bump
+        event = self.places.get(grid.at(there)) if self.standing or there != cell else None
+        return frozenset(({DIRECTIONS[action]} if self.directions else set()) | ({event} if event else set()))
+
+
+def grid_domain(  # noqa: PLR0913 - named options, each with a default
+    name: str,
+    grid: GridMap,
+    places: Mapping[str, str],
+    *,
+    step_limit: int,
+    directions: bool = False,
+    standing: bool = False,
+    bump: Iterable[str] | None = None,
+    step_reward: float = 0.0,
+    start_labels: Sequence[Label | None] = (None,),
+    more_events: Sequence[str] = (),
+    **words: Unpack[Words],
+) -> FiniteDomain:
+    """The domain in which `places` says which event each letter of the map emits when the agent enters it.
+
+    Options: `directions`, every action emits its direction, also against a wall; `standing`, a place emits its event on
+    every step that ends there, not only on entering; `bump`, what a step against a wall emits in place of all that
+    (None: no difference); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
+
+    >>> from pdrm.domains.grids import parse_map
+    >>> kitchen = grid_domain("kitchen", parse_map("@.c", places="c"), {"c": "coffee"}, step_limit=20)
+    >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
+    (3, frozenset({'coffee'}))
+    """
+    for letter in places:
+        if not grid.places(letter):
+            fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
+            raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
+    emits = _Emission(places, directions, standing, None if bump is None else frozenset(bump))
+
+    def outcomes(cell: Cell, action: int) -> list[Outcome]:
+        there = grid.beside(cell, action)
+        return [Outcome(there, label=emits.label(grid, cell, there, action), reward=step_reward)]
+
+    chance = 1 / (len(grid.starts) * len(start_labels))
+    starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
+    states = {cell: cell_name(cell) for cell in grid.cells}
+    words.setdefault("picture", cell_picture(grid))
+    events = tuple(dict.fromkeys((*emits.events, *more_events)))
+    return from_outcomes(name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words)
+
+
+def cell_name(cell: Cell) -> str:
+    """A cell in words."""
+    return f"row {cell[0]}, column {cell[1]}"
+
+
+def shown_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[str, ...]:
+    """The map without its start signs, and with other characters where `shows` says so."""
+    rows = [list(row.replace(START, FLOOR)) for row in grid.rows]
+    for (row, column), letter in (shows or {}).items():
+        rows[row][column] = letter
+    return tuple("".join(row) for row in rows)
+
+
+def cell_picture(grid: GridMap) -> Picture:
+    """The picture of a domain whose states are the cells of the map."""
+    return Picture((Scene(shown_rows(grid)),), (0,) * len(grid.cells), grid.cells)

@@ -1,0 +1,389 @@
+"""The paper's domains, and Echo, each as a readable function of what can happen; and all of them by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene
+from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, shipped_map, shown_rows
+from pdrm.domains.outcomes import Outcome, Start, from_outcomes
+from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+
+# --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
+#
+# The turning happens after the visit, for the rest of the episode. A state is the agent's cell and whether B shows.
+
+Place = tuple[Cell, bool]
+"""The agent's cell, and whether A has turned into B."""
+
+LETTER_SHORTEST = 10
+"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine wants)."""
+
+
+def letter(step_limit: int = 300) -> FiniteDomain:
+    """The domain; with the catalogue's machine every step costs 0.01 and the last pays 1.
+
+    >>> letter().highest
+    0.91
+    """
+    grid = shipped_map("letter", places="AC")
+    (start,), (shows_a,), (shows_c,) = grid.starts, grid.places("A"), grid.places("C")
+
+    def outcomes(place: Place, action: int) -> list[Outcome]:
+        cell, turned = place
+        there = grid.beside(cell, action)
+        if there == shows_a and there != cell and not turned:
+            seen = frozenset("A")
+            return [Outcome((there, False), 0.5, seen), Outcome((there, True), 0.5, seen)]
+        event = {shows_a: "B", shows_c: "C"}.get(there) if there != cell else None
+        return [Outcome((there, turned), label=frozenset(event or ()))]
+
+    states = {
+        (cell, turned): f"{cell_name(cell)}; {'B' if turned else 'A'} shows"
+        for turned in (False, True)
+        for cell in grid.cells
+    }
+    scenes = (Scene(shown_rows(grid)), Scene(shown_rows(grid, {shows_a: "B"})))
+    return from_outcomes(
+        "letter",
+        states,
+        DIRECTIONS,
+        outcomes,
+        [Start((start, False))],
+        events=("A", "B", "C"),
+        step_limit=step_limit,
+        picture=Picture(scenes, tuple(int(turned) for _, turned in states), tuple(cell for cell, _ in states)),
+        machine="letter",
+        lowest=-0.01 * step_limit,
+        highest=round(1 - 0.01 * (LETTER_SHORTEST - 1), 2),
+    )
+
+
+# --- 1-TreasureMaze (Section 3 and 7.2): find the treasure, then retrace the path to the start.
+#
+# Every action emits its direction, also against a wall; `t` and `x` are emitted on entering the treasure and the start.
+
+MAZE_STEP_LIMITS = {5: 15, 10: 150, 20: 300}
+"""By size. The paper prints 15 for 10×10 too, which no way there and back fits in: `step_limit=15` gives that."""
+
+
+def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
+    """The maze of that size (5, 10 or 20).
+
+    With the catalogue's machine the worst is a wrong turn right after the treasure (1 − 1e5), the best the longest way
+    there and back that the limit allows: a point for the treasure and each step back, and 1e5 for the last. This is the
+    scale of the task; a limit too short for any way there and back does not change it.
+
+    >>> treasure_maze(5).highest
+    100007.0
+    """
+    limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
+    name = f"maze-{size}x{size}"
+    return grid_domain(
+        name,
+        shipped_map(name, places="tx", start="x"),
+        {"t": "t", "x": "x"},
+        step_limit=limit,
+        directions=True,
+        machine="treasure-maze",
+        lowest=1 - 1e5,
+        highest=1e5 + limit // 2,
+    )
+
+
+# --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then return to the start.
+#
+# Nothing is found before the safe place has been visited, and one treasure is carried at a time. Every action emits its
+# direction; entering emits `s` (safe place), `t` (a treasure, then carried), `x` (start), and `T` with `s` when the last
+# treasure is brought. A state is the agent's cell and what has happened so far.
+
+MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has happened: whether the safe place was visited, which treasures were taken, whether one is carried.
+
+    >>> Progress(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
+    'carrying treasure 1 of 3'
+    """
+
+    safe: bool = False
+    taken: frozenset[Cell] = frozenset()
+    carrying: bool = False
+
+    def words(self, treasures: int) -> str:
+        """The progress in words, where there are so many treasures."""
+        if not self.safe:
+            return "looking for the safe place"
+        if self.carrying:
+            return f"carrying treasure {len(self.taken)} of {treasures}"
+        return f"{len(self.taken)} of {treasures} treasures safe"
+
+
+def enter(grid: GridMap, treasures: frozenset[Cell], progress: Progress, there: Cell) -> tuple[Progress, Label]:
+    """What entering a cell changes, and the events it emits."""
+    letter = grid.at(there)
+    if letter == "s":
+        events = {"s", "T"} if progress.carrying and progress.taken == treasures else {"s"}
+        return replace(progress, safe=True, carrying=False), frozenset(events)
+    if letter == "t" and progress.safe and not progress.carrying and there not in progress.taken:
+        return replace(progress, taken=progress.taken | {there}, carrying=True), frozenset("t")
+    return progress, frozenset("x" if letter == "x" else ())
+
+
+def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
+    """The maze of that size (10 or 20).
+
+    With the catalogue's machine the worst is a wrong turn with the first treasure (2e3 − 1e5). The best pays 1e3 for the
+    safe place and twice for each treasure, 1e5 at the end, and 1 for every other step back, half of the limit at most.
+
+    >>> multiple_treasure_maze(10).highest
+    107496.0
+    """
+    name = f"multi-{size}x{size}"
+    limit = MULTI_STEP_LIMITS[size] if step_limit is None else step_limit
+    grid = shipped_map(name, places="xst", start="x")
+    treasures = frozenset(grid.places("t"))
+
+    def outcomes(place: tuple[Progress, Cell], action: int) -> list[Outcome]:
+        progress, cell = place
+        there = grid.beside(cell, action)
+        progress, events = enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
+        return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
+
+    stages = _stages(grid.places("t"))
+    count = len(treasures)
+    states = {
+        (progress, cell): f"{cell_name(cell)}; {progress.words(count)}" for progress in stages for cell in grid.cells
+    }
+    return from_outcomes(
+        name,
+        states,
+        DIRECTIONS,
+        outcomes,
+        [Start((Progress(), cell)) for cell in grid.starts],
+        events=(*DIRECTIONS, "s", "t", "T", "x"),
+        step_limit=limit,
+        picture=_picture(grid, stages),
+        machine="multiple-treasure-maze",
+        lowest=2e3 - 1e5,
+        highest=1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1,
+    )
+
+
+def _stages(treasures: tuple[Cell, ...]) -> list[Progress]:
+    """Every progress there can be, in the order of the number of treasures taken."""
+    stages = [Progress()]
+    for number in range(len(treasures) + 1):
+        for taken in combinations(treasures, number):
+            stages += [Progress(True, frozenset(taken), carrying) for carrying in (False, True)[: number + 1]]
+    return stages
+
+
+def _picture(grid: GridMap, stages: list[Progress]) -> Picture:
+    count = len(grid.places("t"))
+    scenes = [
+        Scene(shown_rows(grid, dict.fromkeys(progress.taken, FLOOR)), progress.words(count)) for progress in stages
+    ]
+    scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
+    return Picture(tuple(scenes), scene, grid.cells * len(stages))
+
+
+# --- DeliverWorld (Section 7.4): visit location types in the order that a sequence, named at reset, gives.
+#
+# The map holds several places of each type, and a step that ends on one emits its type; every step costs ½. The events
+# `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name sequences; what they mean is the machine's business.
+
+TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
+LONG = ("seq_1", "seq_2", "seq_3", "seq_4")
+SHORT = ("short_1", "short_2", "short_3", "short_4", "short_5")
+DELIVER_SHORTEST = {"seq": 36, "short": 20}
+"""Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
+STEP_COST = 0.5
+
+
+def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
+    """Eight deliveries, in training and in tests.
+
+    >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
+    [frozenset({'seq_1'}), frozenset({'seq_2'})]
+    """
+    return _world("deliver-8", LONG, "seq", 8, step_limit)
+
+
+def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
+    """Four deliveries in training, eight in tests.
+
+    >>> [test.name for test in deliver_4_8().tested_on]
+    ['deliver-4-8, test']
+    """
+    test = _world("deliver-4-8, test", LONG, "seq", 8, step_limit)
+    return replace(_world("deliver-4-8", SHORT, "short", 4, step_limit), tests=(test,))
+
+
+def _world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, step_limit: int) -> FiniteDomain:
+    """The map, starting with one of the sequences. Labels are numbered alike whatever the sequences."""
+    world = grid_domain(
+        name,
+        shipped_map("deliver", places=TYPES),
+        TYPES,
+        step_limit=step_limit,
+        standing=True,
+        step_reward=-STEP_COST,
+        start_labels=[frozenset({event}) for event in (*LONG, *SHORT)],
+        more_events=(*LONG, *SHORT),
+        machine="deliver",
+        lowest=-STEP_COST * step_limit,
+        highest=1e3 * (deliveries + 1)
+        - STEP_COST * DELIVER_SHORTEST[kind],  # 1e3 for each delivery, and for stepping off the last
+    )
+    chosen = [k for k, first in enumerate(world.arrays.start_label) if world.labels[first] <= set(sequences)]
+    return replace(world.starting(*chosen), name=name)
+
+
+# --- PaintWorld (Appendix C): stains on the stack, and a price for soap.
+#
+# There is one state. Asking for i units costs i/(i+1) and emits `soap_i`; at reset `stains_n` is emitted, n from 1 to 5
+# equally likely. It is tested on each n.
+
+MOST = 5
+"""Stains, and units of soap in one request, at most."""
+
+
+def paint(step_limit: int = 5) -> FiniteDomain:
+    """The domain; start k has k + 1 stains.
+
+    The cheapest episode asks for one unit for one stain; the dearest wipes off four of five stains singly and asks for
+    all the soap there is for the last.
+
+    >>> world = paint()
+    >>> world.arrays.reward.ravel().round(3).tolist(), [test.name for test in world.tests][:1]
+    ([-0.5, -0.667, -0.75, -0.8, -0.833], ['paint, start 0'])
+    """
+    amounts = range(1, MOST + 1)
+
+    def outcomes(_: str, action: int) -> list[Outcome]:
+        units = action + 1
+        return [Outcome("floor", label=frozenset({f"soap_{units}"}), reward=-units / (units + 1))]
+
+    world = from_outcomes(
+        "paint",
+        {"floor": "floor"},
+        [f"ask_{units}" for units in amounts],
+        outcomes,
+        [Start("floor", 1 / MOST, frozenset({f"stains_{n}"})) for n in amounts],
+        events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
+        step_limit=step_limit,
+        machine="paint",
+        lowest=_dearest(MOST, step_limit),
+        highest=-1 / 2,
+    )
+    return replace(world, tests=tuple(world.starting(k) for k in range(MOST)))
+
+
+def _dearest(stains: int, steps: int) -> float:
+    """The lowest return of an episode: the worst first request, and the worst of what is left."""
+    if stains <= 0 or steps == 0:
+        return 0.0
+    return min(-units / (units + 1) + _dearest(stains - units, steps - 1) for units in range(1, MOST + 1))
+
+
+# --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
+#
+# One symbol of the stack is enough to act well everywhere, yet no number of symbols tells the value of a state.
+
+
+def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
+    """The domain; after each letter nature goes on with probability `more`, so words have more/(1 − more) letters on average.
+
+    A word can be any length; an episode that the limit cuts off pays nothing. What the agent does while listening has
+    no effect.
+
+    >>> echo().arrays.probability[0, 0].tolist()
+    [0.375, 0.375, 0.25]
+    """
+    if not 0 <= more < 1:
+        raise BadDomainSetting(f"`more` is {more}", fix="a probability of at least 0 and below 1: the word must end")
+    says = ("say_a", "say_b")
+
+    def outcomes(state: str, action: int) -> list[Outcome]:
+        if state == "speak":
+            return [Outcome("speak", label=frozenset({says[action]}))]
+        letters = [Outcome("listen", more / 2, frozenset(letter)) for letter in "ab"]
+        return [*letters, Outcome("speak", 1 - more, frozenset({"now"}))]
+
+    return from_outcomes(
+        "echo",
+        {"listen": "listen", "speak": "speak"},
+        says,
+        outcomes,
+        [Start("listen")],
+        events=("a", "b", "now", *says),
+        step_limit=step_limit,
+        machine="echo",
+        lowest=0.0,
+        highest=1.0,
+    )
+
+
+# --- The paper's domains, and Echo, by name.
+
+BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
+    "letter": letter,
+    "maze-5x5": partial(treasure_maze, 5),
+    "maze-10x10": partial(treasure_maze, 10),
+    "maze-20x20": partial(treasure_maze, 20),
+    "multi-10x10": partial(multiple_treasure_maze, 10),
+    "multi-20x20": partial(multiple_treasure_maze, 20),
+    "deliver-8": deliver_8,
+    "deliver-4-8": deliver_4_8,
+    "paint": paint,
+    "echo": echo,
+}
+
+
+def names() -> list[str]:
+    """The domains there are, in the paper's order.
+
+    >>> names()[:2]
+    ['letter', 'maze-5x5']
+    """
+    return list(BUILDERS)
+
+
+def settings(name: str) -> list[str]:
+    """What can be set of a domain.
+
+    >>> settings("echo")
+    ['more', 'step_limit']
+    """
+    builder = _builder(name)
+    given = set(builder.args) if isinstance(builder, partial) else set()
+    return [word for word in inspect.signature(builder).parameters if word not in given]
+
+
+def domain(name: str, **chosen: float | None) -> FiniteDomain:
+    """A domain by name, with settings of its own where it has some; `step_limit` every domain has.
+
+    >>> domain("maze-10x10", step_limit=15).step_limit
+    15
+    """
+    builder = _builder(name)
+    known = settings(name)
+    for word, value in chosen.items():
+        if word not in known:
+            raise BadDomainSetting(f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known))
+        if word == "step_limit" and value is not None and (not isinstance(value, int) or value < 1):
+            raise BadDomainSetting(f"a step limit of {value}", fix="a whole number of steps, at least one")
+    return builder(**chosen)
+
+
+def _builder(name: str) -> Callable[..., FiniteDomain]:
+    if name not in BUILDERS:
+        raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, names()))
+    return BUILDERS[name]

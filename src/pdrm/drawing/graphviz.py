@@ -1,0 +1,237 @@
+"""Graphviz: a figure as DOT, laid out and rendered inside this process (the library comes with pygraphviz)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from math import ceil, hypot
+from threading import Lock
+
+from pdrm.drawing.figure import Edge, Figure, NamedMachine, figure_of
+from pdrm.drawing.label_tokens import plain, printable
+
+# --- Layout and rendering by Graphviz, inside this process (its library comes with pygraphviz).
+
+PNG_DPI = 200
+"""Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""
+
+Point = tuple[float, float]
+
+_ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutEdge:
+    """Where an edge runs (control points of its Bézier curve) and where the middle of its label is.
+
+    >>> LaidOutEdge(0, 1, ((0, 0), (0, 4), (8, 4), (8, 0)), (4, 5)).middle
+    (4.0, 3.0)
+    """
+
+    source: int
+    target: int
+    curve: tuple[Point, ...]
+    label: Point | None
+
+    @property
+    def middle(self) -> Point:
+        """The middle of the curve."""
+        segments = len(self.curve) // 3
+        if segments % 2 == 0:
+            return self.curve[3 * segments // 2]
+        first, second, third, fourth = self.curve[3 * (segments // 2) : 3 * (segments // 2) + 4]
+        x, y = ((first[i] + 3 * second[i] + 3 * third[i] + fourth[i]) / 8 for i in (0, 1))
+        return x, y
+
+    def left(self, point: Point) -> float:
+        """How far a point lies to the left of the straight line between the ends."""
+        (x0, y0), (x1, y1) = self.curve[0], self.curve[-1]
+        return ((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)) / (hypot(x1 - x0, y1 - y0) or 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Middles of the nodes and courses of the edges, in points, upwards; nodes count from 0 in the order of the DOT text.
+
+    >>> layout = laid_out("digraph { rankdir=LR; a -> b }")
+    >>> layout.nodes[0][1] == layout.nodes[1][1], layout.edges[0].source, layout.edges[0].target
+    (True, 0, 1)
+    """
+
+    nodes: tuple[Point, ...]
+    edges: tuple[LaidOutEdge, ...]
+
+
+def rendered(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word)
+    """A picture of a graph written in DOT."""
+    import pygraphviz
+
+    with _ONE_AT_A_TIME, _quiet():
+        graph = pygraphviz.AGraph(string=dot)
+        if format == "png":
+            graph.graph_attr["dpi"] = str(PNG_DPI)
+        return bytes(graph.draw(format=format, prog="dot"))
+
+
+def laid_out(dot: str) -> Layout:
+    """Positions of a graph written in DOT."""
+    graph = json.loads(rendered(dot, "json0"))
+    # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
+    nodes = tuple(_point(node["pos"]) for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"])))
+    edges = tuple(
+        LaidOutEdge(
+            edge["tail"],
+            edge["head"],
+            # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
+            tuple(_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))),
+            _point(edge["lp"]) if "lp" in edge else None,
+        )
+        for edge in graph["edges"]
+    )
+    return Layout(nodes, edges)
+
+
+def _point(text: str) -> Point:
+    x, y = text.split(",")
+    return float(x), float(y)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing on standard error: the font library's remarks on the system's settings are nobody's concern here."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # closed: nothing can be printed
+        yield
+        return
+    with tempfile.TemporaryFile() as sink:
+        os.dup2(sink.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+# --- DOT: a figure in Graphviz's language, the form every picture is laid out from.
+
+FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
+"""Serif like the paper's, on any system: the first family that is installed is used."""
+
+LONGEST_COLUMN = 12
+"""Lines of a label above which it is set in columns."""
+
+WIDEST_CIRCLE = 12
+"""Characters of a state's name above which it gets an ellipse, since a circle would be as high as wide."""
+
+TALL = 3
+"""Lines that reach up to where the labels of loops are."""
+
+LETTER_WIDTH = 6.2
+"""Points a letter of a label takes on average."""
+
+STATE_RADIUS = 20
+"""Points from the middle of a state to its side."""
+
+MOST_CURVED = 120
+"""Edges above which they are drawn straight: Graphviz would take minutes to find curves between so many labels."""
+
+EFFORT = ("splines=true", "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1")
+"""Graphviz's settings for figures up to that size, and above it."""
+
+START = "start arrow"
+"""The tail of the initial arrow; no state's name has a space."""
+
+
+def to_dot(machine: NamedMachine, *, title: bool = False) -> str:
+    """A machine in Graphviz's language."""
+    return figure_dot(figure_of(machine), title=title)
+
+
+def figure_dot(figure: Figure, *, title: bool = False) -> str:
+    """A figure in Graphviz's language."""
+    lines = [
+        f"digraph {quoted(figure.title)} {{",
+        f"  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
+        f'margin=0, pad=0.15, bgcolor=white, fontname="{FONT}", fontsize=12];',
+        f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
+        f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
+        f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
+        f"  label={_caption(figure, title)};",
+        f'  {quoted(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
+        *(f"  {_node(figure, state)}" for state in figure.states),
+        f"  {quoted(START)} -> {quoted(figure.start)} [minlen=1, weight=10];",
+        *(f"  {_edge(edge, _room(figure, edge))}" for edge in figure.edges),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A DOT string."""
+    return '"' + printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def html(text: str) -> str:
+    """Text inside a label of Graphviz's HTML kind; a backslash would start one of its escapes."""
+    return escape(printable(text), quote=False).replace("\\", "&#92;")
+
+
+def _node(figure: Figure, state: str) -> str:
+    shape = "" if len(state) <= WIDEST_CIRCLE else ", shape=ellipse"
+    rings = ", peripheries=2" if state in figure.final else ""
+    return f"{quoted(state)} [label=<{_state_label(state)}>{shape}{rings}];"
+
+
+def _state_label(state: str) -> str:
+    """A state's name, `u0` as in the paper: the number set below the letter."""
+    indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
+    return f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{html(state)}</I>"
+
+
+def _edge(edge: Edge, room: int) -> str:
+    label = columns([plain(line) for line in edge.lines], room)
+    return f"{quoted(edge.source)} -> {quoted(edge.target)} [label=<{label}>];"
+
+
+def _room(figure: Figure, edge: Edge) -> int:
+    """Blank points to leave beside a label, because Graphviz lets the labels of loops hang over their states' sides.
+
+    Those of two neighbours must not meet each other, nor a tall label between them."""
+    if edge.loop:
+        return 0
+    loops = [figure.loops[state] for state in (edge.source, edge.target) if state in figure.loops]
+    hanging = [max(0.0, _width(loop) / 2 - STATE_RADIUS) for loop in loops]
+    if len(edge.lines) >= TALL:
+        return round(max(hanging, default=0.0))
+    return max(0, round((sum(hanging) + STATE_RADIUS - _width(edge)) / 2)) if hanging else 0
+
+
+def _width(edge: Edge) -> float:
+    """About how many points an edge's label is wide."""
+    return LETTER_WIDTH * max(len(plain(line)) for line in edge.lines)
+
+
+def columns(lines: Sequence[str], room: int = 0) -> str:
+    """Lines under each other, in several columns where there are many, with blank points to both sides."""
+    count = ceil(len(lines) / LONGEST_COLUMN)
+    height = ceil(len(lines) / count)
+    cells = "".join(f"<TD>{stacked(lines[i : i + height])}</TD>" for i in range(0, len(lines), height))
+    blank = f'<TD WIDTH="{room}"></TD>' if room else ""
+    return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{blank}{cells}{blank}</TR></TABLE>'
+
+
+def stacked(lines: Iterable[str]) -> str:
+    """Lines under each other."""
+    return "<BR/>".join(html(line) for line in lines)
+
+
+def _caption(figure: Figure, title: bool) -> str:
+    shown = [f"<B>{html(figure.title)}</B>"] if title else []
+    return f"<{'<BR/>'.join([*shown, *(html(plain(line)) for line in figure.caption)])}>"

@@ -1,0 +1,351 @@
+"""Plots of results: growth, sizes, a witness, an episode; written whole or not at all, the same bytes for the same plot."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
+from pdrm.domains.pictures import as_pixels
+from pdrm.errors import UnknownFormat
+from pdrm.files import write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+# --- Plots as files: in the format the ending names, written whole or not at all, the same bytes for the same plot.
+
+PLOT_FORMATS = (".svg", ".png", ".pdf")
+
+
+def check_plot_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a file name whose ending is no format to plot in."""
+    file = Path(path)
+    if file.suffix not in PLOT_FORMATS:
+        raise UnknownFormat(f"`{file.name}` ends in no format to plot in", fix=f"use one of {', '.join(PLOT_FORMATS)}")
+
+
+def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file."""
+    check_plot_format(path)
+    file = Path(path)
+    write(file, plot_bytes(figure, file.suffix[1:]))
+
+
+def plot_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as `svg`, `png` or `pdf`."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    with rc_context({"svg.hashsalt": "pdrm"}):  # else the names of its parts are drawn anew each time
+        figure.savefig(buffer, format=kind, dpi=150, metadata=about)
+    return buffer.getvalue()
+
+
+# --- Sizes drawn: how a task's tables grow with the steps of an episode, what may be and what is, both axes logarithmic.
+#
+# Bounds may have thousands of digits, so what is plotted is their logarithm. A bound leaves the picture at the top.
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe and Ito's: told apart by colour-blind readers too."""
+
+Points = list[tuple[int, float]]
+
+
+def draw_sizes(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Draw a `sizes_record` into a file, in the format its ending names."""
+    check_plot_format(path)
+    write_plot(sizes_plot(record), path)
+
+
+def sizes_plot(record: dict[str, Any]) -> Figure:
+    """The growth of a task's tables."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    _plot(figure.subplots(), record)
+    return figure
+
+
+def curves(record: dict[str, Any]) -> dict[str, Points]:
+    """The decimal logarithms of the sizes by steps, from the first step on: the bound, the full policy, each k-policy.
+
+    >>> row = {"steps": 1, "bound": {"exact": 100, "log10": 2.0}, "rows": None, "views": {"1": 10}}
+    >>> curves({"growth": [row]})
+    {'full policy: bound': [(1, 2.0)], 'full policy': [], '1-policy': [(1, 1.0)]}
+    """
+    growth = [row for row in record["growth"] if row["steps"] > 0]
+    found = {
+        "full policy: bound": [(row["steps"], row["bound"]["log10"]) for row in growth],
+        "full policy": _logarithms((row["steps"], row["rows"]) for row in growth),
+    }
+    for k in growth[0]["views"] if growth else ():
+        found[f"{k}-policy"] = _logarithms((row["steps"], row["views"][k]) for row in growth)
+    return found
+
+
+def _logarithms(points: Iterable[tuple[int, int | None]]) -> Points:
+    return [(steps, math.log10(count)) for steps, count in points if count]
+
+
+def _plot(axes: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - matplotlib's axes
+    found = curves(record)
+    counted = [height for name, points in found.items() if "bound" not in name for _, height in points]
+    top = math.ceil(max(counted, default=1.0) + 2)
+    for number, (name, points) in enumerate(found.items()):
+        bound = "bound" in name
+        style = {"linestyle": "--"} if bound else {"marker": "o", "markersize": 3}
+        colour = COLOURS[0] if bound else COLOURS[(number - 1) % len(COLOURS)]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=name, color=colour, **style)
+    limit = max(2, record["steps"])
+    axes.set(xscale="log", xlim=(1, limit), ylim=(0, top), xlabel="steps of an episode", ylabel="rows of the table")
+    ticks = range(0, top + 1, max(1, math.ceil(top / 8)))
+    axes.set_yticks(list(ticks), [f"$10^{{{tick}}}$" for tick in ticks])
+    places = sorted({10**power for power in range(7) if 2 * 10**power <= limit} | {limit})
+    axes.set_xticks(places, [f"{place:,}" for place in places])
+    axes.minorticks_off()
+    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
+    if any(found.values()):
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+# --- Growth drawn: how many states a product has, and how long it takes to build and to solve, by the bound of its stack.
+
+
+class Grown(NamedTuple):
+    """A product with stacks up to a height.
+
+    >>> Grown(height=8, states=21_845, build_s=0.01, solve_s=0.002).states
+    21845
+    """
+
+    height: int
+    states: int
+    build_s: float
+    solve_s: float
+
+
+def draw_growth(tasks: Mapping[str, Sequence[Grown]], path: str | os.PathLike[str]) -> None:
+    """Draw the growth of some tasks' products into a file, in the format its ending names."""
+    check_plot_format(path)
+    write_plot(growth_plot(tasks), path)
+
+
+def growth_plot(tasks: Mapping[str, Sequence[Grown]]) -> Figure:
+    """States on the left, seconds on the right (solid to solve, dashed to build), all axes logarithmic.
+
+    >>> plot = growth_plot({"maze": [Grown(2, 5, 0.001, 0.001), Grown(3, 21, 0.001, 0.001)]})
+    >>> [axes.get_ylabel() for axes in plot.axes]
+    ['states', 'seconds']
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for colour, (task, grown) in zip(COLOURS, tasks.items(), strict=False):
+        heights = [one.height for one in grown]
+        style = {"color": colour, "marker": "o", "markersize": 3}
+        left.plot(heights, [one.states for one in grown], label=task, **style)
+        right.plot(heights, [one.solve_s for one in grown], label=f"{task}: solve", **style)
+        right.plot(heights, [one.build_s for one in grown], label=f"{task}: build", linestyle="--", **style)
+    _axes(left, "states")
+    _axes(right, "seconds")
+    return figure
+
+
+def _axes(axes: Any, what: str) -> None:  # noqa: ANN401 - matplotlib's axes
+    axes.set(xscale="log", yscale="log", xlabel="highest stack", ylabel=what)
+    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+
+
+# --- A witness side by side: where the agent is, its stack with what a k-policy sees of it, and what is best to do.
+
+MOST_SYMBOLS = 12
+"""Symbols of a stack that are drawn; the rest is counted."""
+SEEN, UNSEEN, WITNESS_INK = "#ffe3a3", "#eceae4", "#262a33"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One situation, as it is drawn."""
+
+    place: int
+    state: str
+    stack: tuple[str, ...]
+    seen: int
+    """How many symbols the policy sees."""
+    way: str
+    best: str
+    value: str
+
+
+def draw_witness(domain: FiniteDomain, situations: Sequence[Drawn], title: str, path: Path) -> None:
+    """Draw some situations next to each other to a `.svg`, `.png` or `.pdf`."""
+    check_plot_format(path)
+    write_plot(witness_plot(domain, situations, title), path)
+
+
+def witness_plot(domain: FiniteDomain, situations: Sequence[Drawn], title: str) -> Figure:
+    """Some situations next to each other."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * len(situations), 4.6), layout="constrained")
+    figure.suptitle(title, fontsize=12, color=WITNESS_INK)
+    axes = figure.subplots(1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False)[0]
+    for number, one in enumerate(situations):
+        grid, stack = axes[2 * number], axes[2 * number + 1]
+        grid.imshow(as_pixels(domain, one.place), interpolation="nearest")
+        grid.set_axis_off()
+        grid.set_title(f"after {one.way}", fontsize=11, color=WITNESS_INK, wrap=True)
+        grid.text(
+            0.5, -0.02, f"best: {one.best}\nvalue {one.value}", transform=grid.transAxes, ha="center", va="top",
+            fontsize=11, color=WITNESS_INK,
+        )  # fmt: skip
+        _witness_stack(stack, one)
+    return figure
+
+
+def _witness_stack(axes: Axes, one: Drawn) -> None:
+    """The stack, top first; what the policy sees is filled."""
+    shown = one.stack[:MOST_SYMBOLS]
+    for row, symbol in enumerate(shown):
+        axes.add_patch(_box(row, SEEN if row < one.seen else UNSEEN))
+        axes.text(0.5, -row - 0.5, symbol, ha="center", va="center", fontsize=11, color=WITNESS_INK)
+    if len(one.stack) > len(shown):
+        axes.text(0.5, -len(shown) - 0.5, f"… {len(one.stack) - len(shown)} more", ha="center", va="center", fontsize=9)
+    axes.set_title(one.state, fontsize=11, color=WITNESS_INK)
+    axes.set_xlim(-0.2, 1.2)
+    axes.set_ylim(-max(8, len(shown) + 1), 0.2)
+    axes.set_axis_off()
+
+
+def _box(row: int, colour: str) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=WITNESS_INK, linewidth=0.8)
+
+
+# --- An episode in one picture: the way on the map, a colour for each machine state, and the stack step by step beside it.
+
+SHADES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
+INK, STONE, PLACE = "#262a33", "#3e4451", "#ffe3a3"
+MOST_COLUMNS, MOST_ROWS = 60, 24
+"""Steps and symbols of the stack that are drawn."""
+LETTERED = 34
+"""Steps up to which the symbols are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One moment of an episode."""
+
+    place: int
+    """The environment state."""
+    state: str
+    """The machine state."""
+    stack: tuple[str, ...]
+    """Top first."""
+
+
+def episode_plot(domain: FiniteDomain, moments: Sequence[Shown]) -> Figure:
+    """Draw an episode; a domain without a map has its stack only."""
+    from matplotlib.figure import Figure
+
+    wide = domain.picture is not None
+    figure = Figure(figsize=(8.6 if wide else 5.2, 3.9), layout="constrained")
+    parts = figure.subplots(1, 2 if wide else 1, width_ratios=[1, 1.15] if wide else None, squeeze=False)[0]
+    states = list(dict.fromkeys(moment.state for moment in moments))
+    shade = {state: SHADES[number % len(SHADES)] for number, state in enumerate(states)}
+    if wide:
+        _map(parts[0], domain, moments, shade)
+    _stack(parts[-1], moments, shade)
+    return figure
+
+
+def _map(axes: Axes, domain: FiniteDomain, moments: Sequence[Shown], shade: dict[str, str]) -> None:
+    picture = domain.picture
+    if picture is None:
+        return
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
+    rows = picture.scenes[picture.scene[moments[0].place]].rows
+    paint = {WALL: STONE, FLOOR: "#ffffff"}
+    axes.imshow([[to_rgb(paint.get(shown, PLACE)) for shown in line] for line in rows], interpolation="nearest")
+    for y, line in enumerate(rows):
+        for x, shown in enumerate(line):
+            if shown not in paint:
+                axes.text(x, y, shown, ha="center", va="center", fontsize=max(6, 12 - len(rows) // 3), color=INK)
+    # Ways there and back lie beside each other: each machine state has its own place in the cell.
+    shift = {state: (number - (len(shade) - 1) / 2) * 0.22 for number, state in enumerate(shade)}
+    ways, tones = [], []
+    for before, after in itertools.pairwise(moments):
+        (y0, x0), (y1, x1) = picture.cell[before.place], picture.cell[after.place]
+        by = shift[before.state]
+        ways.append([(x0 + by, y0 + by), (x1 + by, y1 + by)])
+        tones.append(shade[before.state])
+    axes.add_collection(LineCollection(ways, colors=tones, linewidths=2, capstyle="round"))
+    for state, colour in shade.items():
+        if any(moment.state == state for moment in moments[:-1]):
+            axes.plot([], [], color=colour, linewidth=2, label=state)
+    y, x = picture.cell[moments[0].place]
+    axes.plot(x, y, marker="o", color=INK, markersize=5)
+    axes.set(xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal", xticks=[], yticks=[])
+    axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4)
+
+
+def _stack(axes: Axes, moments: Sequence[Shown], shade: dict[str, str]) -> None:
+    """A column a moment, the bottom of the stack below; over it the machine state's colour."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
+    columns = moments[:MOST_COLUMNS]
+    height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
+    symbols = list(dict.fromkeys(symbol for moment in columns for symbol in reversed(moment.stack)))
+    tint = {symbol: TINTS[number % len(TINTS)] for number, symbol in enumerate(symbols)}
+    lettered = len(columns) <= LETTERED and max(map(len, symbols), default=1) <= 2
+    cells = np.ones((height, len(columns), 3))
+    for x, moment in enumerate(columns):
+        for y, symbol in enumerate(moment.stack[::-1][:height]):
+            cells[y, x] = to_rgb(tint[symbol])
+            if lettered:
+                axes.text(x + 0.5, y + 0.5, symbol, ha="center", va="center", fontsize=8, color=INK)
+    axes.imshow(cells, extent=(0, len(columns), 0, height), origin="lower", aspect="auto", interpolation="nearest")
+    axes.vlines(range(1, len(columns)), 0, height, color="#ffffff", linewidth=0.6)
+    axes.hlines(range(1, height), 0, len(columns), color="#ffffff", linewidth=0.6)
+    bars = [[(x + 0.08, height + 0.35), (x + 0.92, height + 0.35)] for x in range(len(columns))]
+    axes.add_collection(LineCollection(bars, colors=[shade[moment.state] for moment in columns], linewidths=4))
+    if not lettered:
+        for symbol, colour in tint.items():
+            axes.fill([], [], color=colour, label=symbol)
+        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
+    more = f" (the first {len(columns)} of {len(moments)} moments)" if len(moments) > len(columns) else ""
+    axes.set(
+        xlim=(0, max(8, len(columns))),
+        ylim=(0, max(6, height + 0.8)),
+        xlabel=f"step{more}",
+        ylabel="stack, top uppermost",
+    )
+    axes.set_xticks(np.arange(0, len(columns), max(1, len(columns) // 8)) + 0.5)
+    axes.set_xticklabels([str(int(tick)) for tick in axes.get_xticks()])
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

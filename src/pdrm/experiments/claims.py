@@ -1,0 +1,185 @@
+"""A claim of the paper as a rule over recorded runs: it holds, does not hold, or was not run, with the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pdrm.errors import NotRecorded
+from pdrm.experiments.curves import Curves, curves_of, episodes_to_learn, learnt_at
+from pdrm.experiments.paper.paper_figures import STUDIES
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Panel, Study
+from pdrm.experiments.water_records import OWN
+
+# --- What claims are judged by: the recorded curves of the paper's figures, read once.
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Curves by panel and line. `folder` is where facts that take long are kept."""
+
+    store: Store
+    folder: Path
+    seeds: int | None = None
+    """Only the first so many seeds; None: all that are recorded."""
+    fewest: tuple[int, int] | None = None
+    """Of the curves asked for since it was None: the fewest seeds recorded, and how many the paper's figure has."""
+    _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
+
+    def curves(self, panel: str, line: str) -> Curves:
+        """What is recorded of a line; `NotRecorded` where nothing is."""
+        study, where = _panel(panel)
+        key = panel, line
+        if key not in self._read:
+            self._read[key] = curves_of(where, where.line(line), study.seeded(self.seeds).seeds, self.store)
+        found = self._read[key]
+        if found is None:
+            raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
+        self.fewest = min(self.fewest or (len(found.seeds), len(study.seeds)), (len(found.seeds), len(study.seeds)))
+        return found
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything of the paper's figures is recorded in the folder, WaterWorld's included."""
+        runs = (spec for study in STUDIES for _, _, spec in study.seeded(self.seeds).runs())
+        return (self.folder / OWN).is_dir() or any(self.store.done(spec) for spec in runs)
+
+    def paper_lines(self, panel: str) -> list[str]:
+        """The paper's own agents in a panel."""
+        return [line.name for line in _panel(panel)[1].lines if not line.ours]
+
+    def threshold(self, panel: str) -> float:
+        """The return at which an agent counts as having learnt the panel's task."""
+        return learnt_at([self.curves(panel, line) for line in self.paper_lines(panel)])
+
+    def episodes(self, panel: str, line: str) -> int | None:
+        """The training episodes an agent needed to learn the panel's task; None: it never did."""
+        return episodes_to_learn(self.curves(panel, line), self.threshold(panel))
+
+
+def _panel(name: str) -> tuple[Study, Panel]:
+    return next((study, panel) for study in STUDIES for panel in study.panels if panel.name == name)
+
+
+# --- What a claim is: a sentence of the paper, and a rule that splits it into parts and says of each whether it holds.
+#
+# "Achieves" means: in the median over the seeds, all episodes of the final test achieve the task. "Faster" means: fewer
+# training episodes until the median return is 90 % of the way from the lowest return there is to the best final median of the
+# paper's agents in that panel. What a verdict owes to a reading chosen after seeing results, its claim says (`afterwards`).
+
+HOLDS, DOES_NOT_HOLD, NOT_RUN = "holds", "does not hold", "not run"
+
+
+class Part(NamedTuple):
+    """One thing that a claim says, whether it is so, and by which numbers."""
+
+    text: str
+    holds: bool
+    numbers: Mapping[str, Any]
+
+
+Rule = Callable[[Evidence], list[Part]]
+"""Raises `NotRecorded` where a run is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of the paper."""
+
+    id: str
+    text: str
+    figure: str
+    """The study whose figure shows it; nothing: none does."""
+    rule: Rule
+    afterwards: str = ""
+    """What was chosen after seeing results, where the verdict would be another without it; nothing: the rule and all it rests
+    on were fixed before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with its verdict."""
+
+    claim: Claim
+    verdict: str
+    parts: tuple[Part, ...] = ()
+    why: str = ""
+    """Why it was not run."""
+    seeds: int | None = None
+    """How many seeds the verdict rests on: those of the line that has the fewest; None: on no recorded run."""
+    of_seeds: int | None = None
+    """How many the paper's figure has."""
+
+    @property
+    def too_few(self) -> str:
+        """What is to be said of a verdict by fewer seeds than the paper's; nothing: it has them all."""
+        if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
+            return ""
+        return f"{self.seeds} of {self.of_seeds} seeds"
+
+    def record(self) -> dict[str, Any]:
+        """As JSON values."""
+        parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
+        own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.figure}
+        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds}
+        return {**own, **rests, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}
+
+
+# --- The parts that claims are made of: an agent achieves a task or does not, ends above another, learns before another.
+
+AS_FAST = 1.5
+"""The factor within which two numbers of episodes count as about the same."""
+
+
+def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
+    """How the final tests of an agent went."""
+    shares = evidence.curves(panel, line).final_success
+    return {
+        "median_success": float(np.median(shares)),
+        "mean_success": float(shares.mean()),
+        "seeds_achieving": int((shares == 1).sum()),
+        "seeds": len(shares),
+    }
+
+
+def achieves(evidence: Evidence, panel: str, line: str) -> Part:
+    """In the median over the seeds, all episodes of the final test achieve the task."""
+    numbers = success(evidence, panel, line)
+    return Part(f"{line} achieves {panel}", numbers["median_success"] == 1, numbers)
+
+
+def does_not_achieve(evidence: Evidence, panel: str, line: str) -> Part:
+    """The opposite."""
+    numbers = success(evidence, panel, line)
+    return Part(f"{line} does not achieve {panel}", numbers["median_success"] < 1, numbers)
+
+
+def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str]) -> Part:
+    """The median return of one agent's final tests is below those of the others."""
+    finals = {line: evidence.curves(panel, line).final_median for line in (lower, *higher)}
+    return Part(f"{lower} ends below {', '.join(higher)}", finals[lower] < min(finals[line] for line in higher), finals)
+
+
+def learns_before(evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]) -> Part:
+    """Each of the first agents needs fewer episodes than each of the later ones."""
+    needed = {line: evidence.episodes(panel, line) for line in (*first, *later)}
+    latest = max(_or_never(needed[line]) for line in first)
+    soonest = min(_or_never(needed[line]) for line in later)
+    return Part(f"{', '.join(first)} before {', '.join(later)} on {panel}", latest < soonest, needed)
+
+
+def as_fast(evidence: Evidence, panel: str, one: str, other: str) -> Part:
+    """Two agents need about the same number of episodes."""
+    needed = {line: evidence.episodes(panel, line) for line in (one, other)}
+    low, high = sorted(map(_or_never, needed.values()))
+    return Part(f"{one} about as fast as {other}", high <= AS_FAST * low < inf, needed)
+
+
+def _or_never(episodes: int | None) -> float:
+    return inf if episodes is None else episodes

@@ -1,1 +1,0 @@
-"""The paper's claims as rules over recorded runs: each holds, does not hold, or was not run, with the numbers."""

@@ -1,0 +1,55 @@
+"""Facts that take long to find, kept in a file: found again when the code they come from, or what was asked, has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pdrm
+from pdrm.files import write
+
+ABOUT = ("analysis", "domains", "machines", "product")
+
+
+def source() -> str:
+    """A hash of the code that what can be proved and counted depends on."""
+    digest, root = hashlib.sha256(), Path(str(pdrm.__file__)).parent
+    for path in sorted(path for folder in ABOUT for path in (root / folder).rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def kept_facts(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The facts in a file, if this code found them and was asked the same (JSON values); else they are found, and kept where
+    the folder is there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "facts.json"
+    ...     first = kept_facts(file, {"discount": 0.9}, lambda: {"k": 1})
+    ...     again = kept_facts(file, {"discount": 0.9}, lambda: {"k": 2})
+    ...     other = kept_facts(file, {"discount": 0.8}, lambda: {"k": 3})
+    >>> first, again, other
+    ({'k': 1}, {'k': 1}, {'k': 3})
+    """
+    about = {"source": source(), "asked": dict(asked)}
+    known = _read(path)
+    if known is not None and {name: known.get(name) for name in about} == about:
+        return dict(known["facts"])
+    facts: dict[str, Any] = json.loads(json.dumps(find()))  # as they will be read
+    if path.parent.is_dir():
+        write(path, (json.dumps({**about, "facts": facts}, indent=1) + "\n").encode())
+    return facts
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """What is in the file; None where it is not there or is damaged."""
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) and isinstance(known.get("facts"), dict) else None

@@ -1,0 +1,283 @@
+"""A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import tomllib
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pdrm.domains.paper_domains import names
+from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
+from pdrm.experiments.study import MOST_SEEDS, TEN_SEEDS, Line, Panel, Study, machine_text, too_many_seeds
+from pdrm.files import means_name
+from pdrm.language.source import decode, read_bytes
+
+# --- Where in a TOML text a key stands: the standard library's reader says it for syntax errors only.
+
+Keys = tuple[str | int, ...]
+HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]\]?")
+KEY = re.compile(r"\s*([\w\-]+)\s*=")
+
+
+class Places:
+    r"""The line of each table and key.
+
+    >>> text = "name = 'a'\n[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nk = 1\n"
+    >>> str(Places("s.toml", text).of(("panels", 0, "agents", 0, "k")))
+    's.toml:5:1'
+    >>> str(Places("s.toml", text).of(("panels", 0, "agents", 7, "k")))
+    's.toml:4:1'
+    """
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self.lines = file, text.splitlines()
+        self._found: dict[Keys, int] = {(): 1}
+        counts: dict[Keys, int] = {}
+        here: Keys = ()
+        for number, line in enumerate(self.lines, start=1):
+            if header := HEADER.match(line):
+                here = self._table(header[2].split("."), counts, is_array=header[1] == "[[")
+                self._found.setdefault(here, number)
+                self._found.setdefault(tuple(here[:-1]), number)
+            elif key := KEY.match(line):
+                self._found.setdefault((*here, key[1]), number)
+
+    @staticmethod
+    def _table(words: list[str], counts: dict[Keys, int], *, is_array: bool) -> Keys:
+        """The path of a header: names of arrays are followed by the number of their latest table."""
+        path: Keys = ()
+        for place, word in enumerate(words):
+            path = (*path, word)
+            if is_array and place == len(words) - 1:
+                counts[path] = counts.get(path, 0) + 1
+                for inner in [known for known in counts if len(known) > len(path) and known[: len(path)] == path]:
+                    del counts[inner]
+            if path in counts:
+                path = (*path, counts[path] - 1)
+        return path
+
+    def has(self, path: Keys) -> bool:
+        """Whether there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
+        around = self._found.get(path[:-1])
+        inline = around is not None and re.search(rf"[{{,]\s*{path[-1]}\s*=", self.lines[around - 1]) is not None
+        return path in self._found or inline
+
+    def of(self, path: Keys) -> Where:
+        """The line of a key, or of the nearest table around it."""
+        while path not in self._found:
+            path = path[:-1]
+        number = self._found[path]
+        text = self.lines[number - 1] if self.lines else ""
+        return Where(self.file, number, 1, text, max(1, len(text)))
+
+
+def words(path: Keys) -> str:
+    """A path as people write it, counting from 1.
+
+    >>> words(("panels", 0, "agents", 1, "k"))
+    'panels[1].agents[2].k'
+    """
+    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+# --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
+#
+# Every key is checked when the file is read, and every line of a panel is built once, so that a fault is told before
+# anything runs: the file, the line, the key, why, and what to do.
+
+STUDY = {"name": str, "title": str, "seeds": (int, list), "settings": dict, "panels": list}
+PANEL = {
+    "name": str,
+    "domain": str,
+    "title": str,
+    "machine": str,
+    "success": (str, list),
+    "settings": dict,
+    "agents": list,
+}
+AGENT = {
+    "name": str,
+    "agent": str,
+    "k": (int, str),
+    "settings": dict,
+    "colour": str,
+    "seconds": (int, float),
+    "gigabytes": (int, float),
+}
+DEEP = ("ppo", "rppo", "dqn", "sac")
+KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
+T = TypeVar("T")
+SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
+
+
+def read_toml_study(path: Path) -> Study:
+    """The study in a file."""
+    text = decode(read_bytes(path), str(path))
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(str(path), text, str(error)) from error
+    return _Reader(path, Places(str(path), text)).study(record)
+
+
+def _syntax_error(file: str, text: str, message: str) -> BadStudy:
+    found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", message, re.DOTALL)
+    lines = text.splitlines() or [""]
+    line, column = (int(found[2]), int(found[3])) if found else (len(lines), len(lines[-1]) + 1)
+    where = Where(file, line, column, lines[min(line, len(lines)) - 1])
+    return BadStudy(f"this is no TOML: {found[1] if found else message}", where=where, fix="https://toml.io shows how")
+
+
+class _Reader:
+    """Turns tables into the parts of a study, with the place of each for messages."""
+
+    def __init__(self, path: Path, places: Places) -> None:
+        self.folder, self.stem, self.places = path.parent, path.stem, places
+
+    def study(self, record: dict[str, Any]) -> Study:
+        self.check(record, STUDY, ())
+        panels = self.tables(record, ("panels",))
+        shared = record.get("settings", {})
+        made = tuple(self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels))
+        seeds = record.get("seeds", TEN_SEEDS)
+        try:
+            if isinstance(seeds, int) and seeds > MOST_SEEDS:
+                raise too_many_seeds(seeds)
+            seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(map(int, seeds))
+            name = record.get("name", self.stem)
+            return Study(name=name, title=record.get("title", ""), panels=made, seeds=seeds)
+        except (PdrmError, ValueError, TypeError) as error:
+            why = error.message if isinstance(error, PdrmError) else f"seeds: {error}"
+            fix = error.fix if isinstance(error, PdrmError) else "seeds = 5, or seeds = [3, 14, 15]"
+            raise BadStudy(why, where=self.places.of(("seeds",) if "seeds" in why else ("panels",)), fix=fix) from error
+
+    def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
+        self.check(record, PANEL, keys, required=("domain",))
+        domain = record["domain"]
+        success = record.get("success", ())
+        lines = tuple(
+            self.line(agent, (*keys, "agents", n)) for n, agent in enumerate(self.tables(record, (*keys, "agents")))
+        )
+        panel = Panel(
+            name=record.get("name", Path(domain).stem),
+            domain=self.domain(domain),
+            title=record.get("title", ""),
+            lines=lines,
+            machine=self.machine(record["machine"], (*keys, "machine")) if "machine" in record else None,
+            success=(success,) if isinstance(success, str) else tuple(success),
+            settings={**shared, **record.get("settings", {})},
+        )
+        self.told((*keys, "domain"), panel.world)
+        self.told((*keys, "success" if success else "machine"), panel.achieved)
+        for number, line in enumerate(lines):
+            agent = (*keys, "agents", number)
+            scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
+            self.told((*agent, "agent"), partial(_built, panel, line), scopes)
+        return panel
+
+    def line(self, record: dict[str, Any], keys: Keys) -> Line:
+        self.check(record, AGENT, keys, required=("agent",))
+        agent = record["agent"]
+        if agent in DEEP:
+            raise self.fault(
+                (*keys, "agent"),
+                f"`{agent}` is a deep agent, and studies take tabular ones",
+                f"pdrm train DOMAIN --agent {agent}",
+            )
+        k = str(record.get("k", "full" if agent.startswith("cra-") else "1"))
+        if k != "full" and not k.isdecimal():
+            raise self.fault((*keys, "k"), f"k is {k}", 'k = 1 (a whole number from 0 on), or k = "full"')
+        name = record.get("name", f"{agent} {k}")
+        rest = {key: record[key] for key in ("settings", "colour", "seconds", "gigabytes") if key in record}
+        return Line(name=name, agent=agent, k=k, **rest)
+
+    def domain(self, name: str) -> str:
+        """A name of the catalogue, or the path of a file beside the study; a misspelt name stays as it is."""
+        if name in names() or (means_name(name, (), self.folder) and means_name(name, ())):
+            return name
+        return str(self.folder / name)
+
+    def machine(self, name: str, keys: Keys) -> str:
+        """A machine's text: of the catalogue, or in a file beside the study."""
+        return self.told(keys, partial(machine_text, name, self.folder))
+
+    def check(self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()) -> None:  # noqa: ANN401
+        """Raise unless all keys are known, of the right kind, and there."""
+        if not isinstance(record, dict):
+            raise self.fault(keys, f"{words(keys)} is {record!r}, not a table", SHAPE)
+        for key, value in record.items():
+            if key not in known:
+                raise self.fault((*keys, key), f"{words((*keys, key))}: no such key", did_you_mean(key, known))
+            kinds = known[key] if isinstance(known[key], tuple) else (known[key],)
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                wanted = " or ".join(KINDS[kind] for kind in kinds)
+                raise self.fault((*keys, key), f"{words((*keys, key))} is {value!r}", f"give {wanted}")
+        for key in required:
+            if key not in record:
+                raise self.fault(keys, f"{words(keys)} has no `{key}`", f'add {key} = "…"')
+
+    def tables(self, record: dict[str, Any], keys: Keys) -> list[Any]:
+        found = record.get(str(keys[-1]), [])
+        if not found:
+            raise self.fault(keys[:-1], f"{words(keys)}: there is none", SHAPE)
+        return list(found)
+
+    def told(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
+        """What `make` returns; a fault in it is told with its place in this file: of a key in these scopes that it names, if any."""
+        try:
+            return make()
+        except PdrmError as error:
+            if error.where is None:
+                named = [(*scope, word) for scope in scopes for word in re.findall(r"\w+", error.message)]
+                error.where = self.places.of(next((place for place in named if self.places.has(place)), keys))
+            raise
+
+    def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:
+        return BadStudy(why, where=self.places.of(keys), fix=fix)
+
+
+def _built(panel: Panel, line: Line) -> None:
+    """Build a line's first run, for the faults that come up in that."""
+    panel.specs(line, (0,))[0].training()
+
+
+# --- A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run.
+
+NAME = "STUDY"
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    r"""The study in a `.toml` file, or the one a `.py` file calls STUDY.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "views.toml"
+    ...     _ = file.write_text("seeds = 3\n[[panels]]\ndomain = 'maze-5x5'\n[[panels.agents]]\nagent = 'q'")
+    ...     load_study(file).seeds
+    (0, 1, 2)
+    """
+    file = Path(path)
+    if file.suffix == ".toml":
+        return read_toml_study(file)
+    if file.suffix != ".py":
+        raise BadStudy(f"{file} is no study", fix="name a .toml file, or a .py file that sets STUDY")
+    if not file.is_file():
+        raise CannotOpen(f"{file} cannot be opened: no such file", fix="check the path")
+    try:
+        study = runpy.run_path(str(file)).get(NAME)
+    except PdrmError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        fault = f"{file} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
+        raise BadStudy(fault, fix=f"try it by itself: python {file}") from error
+    if not isinstance(study, Study):
+        raise BadStudy(f"{file} sets no {NAME}", fix=f"{NAME} = pdrm.Study(name=…, panels=…)")
+    study.check()
+    return study

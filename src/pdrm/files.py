@@ -1,0 +1,149 @@
+"""Files: written whole or not at all, read without running code; folders, and words that may be names or files."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import CannotWrite
+
+# --- Files written whole or not at all: whoever reads one finds the old content or the new, never half of it.
+#
+# A link stays a link: the file it names is written. What is no plain file (a pipe, a device) cannot be replaced whole, so the
+# bytes go straight into it.
+
+STRAIGHT = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+"""Names of files that a program has open: one may be a plain file, and replacing it would cut the program off from it."""
+
+
+def write(path: Path, data: bytes) -> None:
+    """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete."""
+    try:
+        mode = _mode(path)
+        if mode is not None and (not stat.S_ISREG(mode) or str(path.absolute()).startswith(STRAIGHT)):
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), mode, data)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotWrite(
+            f"{path} cannot be written: {reason}", fix="check the folder, its permissions and the space"
+        ) from error
+
+
+def _mode(path: Path) -> int | None:
+    """Kind and permissions of what is there, links followed; None where nothing is."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, mode: int | None, data: bytes) -> None:
+    """Write a file beside it, on the disk before it takes the place."""
+    if mode is not None:
+        os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(_new_mode() if mode is None else stat.S_IMODE(mode))
+        Path(temporary).replace(path)
+    except BaseException:  # Ctrl-C too
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _new_mode() -> int:
+    """The permissions that a new file would get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+# --- Arrays in files: `.npz`, read without ever running code, and with faults in plain words.
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def arrays_in(data: bytes) -> Arrays:
+    """The arrays in the bytes of an `.npz` file, by name; `ValueError` says what is wrong.
+
+    >>> arrays_in(b"no")
+    Traceback (most recent call last):
+    ...
+    ValueError: it is no .npz file, or only a part of one
+    """
+    try:
+        found = np.load(io.BytesIO(data), allow_pickle=False)
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        zipfile.BadZipFile,
+    ) as error:  # NumPy's own advice is to run what is in the file
+        raise ValueError("it is no .npz file, or only a part of one") from error
+    if not isinstance(found, np.lib.npyio.NpzFile):
+        raise ValueError("it is a single array, not an .npz file")  # noqa: TRY004 - a fault of the file
+    with found:
+        return {name: _array(found, name) for name in found.files}
+
+
+def _array(found: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401 - NumPy's own
+    try:
+        return np.array(found[name])
+    except ValueError as error:
+        fault = "holds Python objects" if "pickle" in str(error).lower() else f"is damaged ({error})"
+        raise ValueError(f"its array `{name}` {fault}") from error
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"its array `{name}` is damaged") from error
+
+
+# --- Folders for results: made where they are not there, or an error that says why not.
+
+
+def made(folder: Path, fix: str = "choose another with -o") -> Path:
+    """The folder, with those above it, made where it is not there; asked for before anything long begins.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     made(Path(place) / "runs" / "mine").is_dir()
+    True
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotWrite(f"the folder {folder} cannot be made: {error.strerror}", fix=fix) from error
+    return folder
+
+
+# --- A word for a name of a catalogue or for a file: one rule, for machines and domains alike.
+#
+# A name of the catalogue means what the catalogue has, whatever files are about; `./letter` is the file. Any other word that
+# could be a name is one unless there is such a file. What has a folder or an ending, and every `Path`, is a file.
+
+
+def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Path = Path()) -> bool:
+    """Whether a name of a catalogue is meant, even if it has no such name; files are looked for in the folder.
+
+    >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
+    [True, True, False, False, False]
+    """
+    if not isinstance(word, str):
+        return False
+    if word in known:
+        return True
+    path, file = Path(word), folder / word
+    return path.name == word and not path.suffix and (file.is_dir() or not file.exists())

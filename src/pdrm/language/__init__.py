@@ -1,0 +1,1 @@
+"""How a task is written: the .pdrm text, JSON, and the formats of other programs."""

@@ -1,0 +1,267 @@
+"""A machine as it is written (header lines and rules, with the place of every word), and the machine built from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pdrm.errors import BadNumber, CannotRead, DuplicateName, MissingHeader, NoBottom, PdrmError, Where, raise_all
+from pdrm.language.syntax import Word, number_of
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guards import Guard
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.transitions import NONE, Otherwise, Transition
+
+# --- A machine as it is written: header lines and rules with every word's place, whatever the file format.
+#
+# The readers (text, JSON, Toro Icarte's) make documents; `build` turns a document into a machine.
+
+KEYWORDS = ("name", "events", "exclusive", "stack", "counters", "states", "start", "final", "otherwise")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One header line: its keyword and the words after it."""
+
+    keyword: Word
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSpec:
+    """One rule with its variables filled in. `look` and `change` are None where the rule has no such part, symbols for a
+    pushdown machine, and are marked `vector` for a counting automaton."""
+
+    source: str
+    target: str
+    guard: Guard
+    look: tuple[str, ...] | None
+    change: tuple[str, ...] | None
+    vector: bool
+    reward: float
+    where: Where
+
+
+@dataclass(slots=True)
+class Document:
+    """Header lines and rules, in the order of the text, and the faults met while reading."""
+
+    file: str
+    headers: list[Header] = field(default_factory=list)
+    rules: list[RuleSpec] = field(default_factory=list)
+    errors: list[PdrmError] = field(default_factory=list)
+
+    def lines(self, keyword: str) -> list[Header]:
+        """The header lines with this keyword."""
+        return [header for header in self.headers if header.keyword.text == keyword]
+
+    def locate(self, error: PdrmError) -> PdrmError:
+        """Point an error at its word: in the line it names, or at the last header that holds the word."""
+        if error.where is not None and error.word:
+            column = _column(error.where, error.word)
+            if column:
+                where = error.where
+                error.where = Where(where.file, where.line, column, where.text, len(error.word))
+        elif error.where is None:
+            places = [word.where for header in self.headers for word in header.words if word.text == error.word]
+            first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
+            error.where = places[-1] if places else first
+        return error
+
+
+def _column(where: Where, word: str) -> int:
+    """The column at which the word stands alone in the line, at or after the place; 0 where it does not."""
+    code = where.text.partition("//")[0]
+    start = code.find(word, where.column - 1)
+    while start >= 0:
+        before, after = code[start - 1 : start], code[start + len(word) : start + len(word) + 1]
+        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+            return start + 1
+        start = code.find(word, start + 1)
+    return 0
+
+
+# --- From a written rule to a transition of the machine's kind: with a stack, with counters, or with neither.
+
+WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+"""A whole number as it may be written."""
+
+
+def stack_rule(rule: RuleSpec) -> Transition:
+    """`u0 -> u1 : LABEL, TOP / PUSH, REWARD`."""
+    if rule.look is None or rule.change is None or rule.vector:
+        fix = "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
+        raise CannotRead(
+            "a rule of a machine with a stack names the top and what replaces it", where=rule.where, fix=fix
+        )
+    push = tuple(symbol for symbol in rule.change if symbol != NONE)
+    return Transition(rule.source, rule.target, rule.guard, rule.look[0], push, rule.reward, rule.where)
+
+
+def counter_rule(rule: RuleSpec, counters: int) -> CountingTransition:
+    """`u0 -> u1 : LABEL, [TEST, …] / [CHANGE, …], REWARD`."""
+    if rule.look is None or rule.change is None or not rule.vector:
+        fix = "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry a counter"
+        raise CannotRead("a rule of a counting automaton tests and changes its counters", where=rule.where, fix=fix)
+    for entries, what in ((rule.look, "tests"), (rule.change, "changes")):
+        if len(entries) != counters:
+            fault = f"the rule {what} {len(entries)} counters, but the automaton has {counters}"
+            raise BadNumber(fault, where=rule.where, fix=f"write {counters} entries between the brackets")
+    for test in rule.look:
+        if test not in ("0", "1", "-"):
+            fix = "use 0 (zero), 1 (not zero) or - (either)"
+            raise BadNumber(f"`{test[:40]}` is no counter test", where=rule.where, fix=fix, word=test)
+    for change in rule.change:
+        if not WHOLE.fullmatch(change):
+            fix = "use a whole number such as +1, 0 or -2"
+            raise BadNumber(f"`{change[:40]}` is no counter change", where=rule.where, fix=fix, word=change)
+    changes = tuple(int(change) for change in rule.change)
+    return CountingTransition(rule.source, rule.target, rule.guard, rule.look, changes, rule.reward, rule.where)
+
+
+def plain_rule(rule: RuleSpec) -> RewardTransition:
+    """`u0 -> u1 : LABEL, REWARD`."""
+    if rule.vector:
+        fix = "add a line such as `counters 1`"
+        raise BadNumber("the rule tests counters, but there is no `counters` line", where=rule.where, fix=fix)
+    if rule.look is not None:
+        fix = "list the stack symbols, the bottom one first: `stack # A`"
+        raise NoBottom("the rule uses a stack, but no `stack` line names the bottom symbol", where=rule.where, fix=fix)
+    return RewardTransition(rule.source, rule.target, rule.guard, rule.reward, rule.where)
+
+
+# --- From a document to a machine: which of the three kinds it is, and its fields from the header lines.
+
+AnyMachine = PushdownRewardMachine | RewardMachine | CountingRewardAutomaton
+MOST_COUNTERS = 16
+"""Counters a counting automaton may have."""
+
+T = TypeVar("T")
+
+
+def build(document: Document, name: str) -> AnyMachine:
+    """The machine a document describes, or all that is wrong with it."""
+    try:
+        raise_all(document.errors)
+        return _Building(document, name).machine()
+    except PdrmError as error:
+        located = sorted((document.locate(one) for one in error.errors), key=_place)
+        raise_all(located)
+        raise
+
+
+def _place(error: PdrmError) -> tuple[int, int]:
+    return (error.where.line, error.where.column) if error.where is not None else (0, 0)
+
+
+class _Building:
+    """Header lines looked up by keyword, with the faults found on the way."""
+
+    def __init__(self, document: Document, name: str) -> None:
+        self.document = document
+        self.default_name = name
+        self.errors: list[PdrmError] = []
+
+    def machine(self) -> AnyMachine:
+        """The machine of the kind the header lines say."""
+        name = self._single("name")
+        events, states, final = (tuple(map(str, self._words(key))) for key in ("events", "states", "final"))
+        exclusive = tuple(tuple(map(str, header.words)) for header in self.document.lines("exclusive"))
+        start, otherwise = self._single("start", needed=True), self._otherwise()
+        stack, counters = self._line("stack"), self._single("counters")
+        if stack is not None and counters is not None:
+            self._fault(
+                DuplicateName("a machine has a stack or counters, not both", where=counters.where, fix="remove one")
+            )
+        if stack is not None and not stack.words:
+            fix = "list the stack symbols, the bottom one first: `stack # A`"
+            self._fault(NoBottom("the `stack` line names no bottom symbol", where=stack.keyword.where, fix=fix))
+        title = str(name or self.default_name)
+        if counters is not None:
+            count = self._count(counters)
+            counting = self._rules(lambda rule: counter_rule(rule, count))
+            return CountingRewardAutomaton(
+                title, events, count, str(start), final, otherwise, counting, exclusive, states
+            )
+        if stack is not None:
+            symbols, pushdown = tuple(map(str, stack.words)), self._rules(stack_rule)
+            return PushdownRewardMachine(
+                title, events, symbols, str(start), final, otherwise, pushdown, exclusive, states
+            )
+        return RewardMachine(title, events, str(start), final, otherwise, self._rules(plain_rule), exclusive, states)
+
+    def _fault(self, error: PdrmError) -> None:
+        """Note a fault; the same one in many rules is said once."""
+        if not any((error.code, error.message) == (other.code, other.message) for other in self.errors):
+            self.errors.append(error)
+
+    def _line(self, keyword: str) -> Header | None:
+        """The header line with this keyword; a second one is a fault."""
+        lines = self.document.lines(keyword)
+        for extra in lines[1:]:
+            first = lines[0].keyword.where.line
+            fault = f"a second `{keyword}` line; the first is line {first}"
+            self._fault(DuplicateName(fault, where=extra.keyword.where, fix="keep one of them"))
+        return lines[0] if lines else None
+
+    def _words(self, keyword: str) -> tuple[Word, ...]:
+        line = self._line(keyword)
+        return line.words if line is not None else ()
+
+    def _single(self, keyword: str, needed: bool = False) -> Word | None:
+        """The one word of a header line."""
+        line = self._line(keyword)
+        if line is None:
+            if needed:
+                self._fault(MissingHeader(f"the `{keyword}` line is missing", fix=f"add `{keyword} STATE`"))
+            return None
+        if len(line.words) != 1:
+            where = line.words[1].where if line.words else line.keyword.where
+            self._fault(
+                CannotRead(
+                    f"`{keyword}` takes one word, not {len(line.words)}", where=where, fix=f"write `{keyword} WORD`"
+                )
+            )
+            return None
+        return line.words[0]
+
+    def _otherwise(self) -> Otherwise:
+        line = self._line("otherwise")
+        fix = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
+        if line is None:
+            self._fault(MissingHeader("the `otherwise` line is missing: what happens where no rule applies?", fix=fix))
+            return Otherwise.error()
+        where = line.keyword.where
+        try:
+            match [str(word) for word in line.words]:
+                case ["error"]:
+                    return Otherwise("error", where=where)
+                case ["stay", reward]:
+                    return Otherwise("stay", None, number_of(reward, line.words[1].where), where)
+                case ["go", state, reward]:
+                    return Otherwise("go", state, number_of(reward, line.words[2].where), where)
+            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
+        except PdrmError as error:
+            self._fault(error)
+        return Otherwise.error()
+
+    def _count(self, counters: Word) -> int:
+        count = int(counters.text) if WHOLE.fullmatch(counters.text) else 0
+        if not 1 <= count <= MOST_COUNTERS:
+            fault = f"`counters` takes a whole number from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
+            raise BadNumber(fault, where=counters.where, fix="write `counters 1`")
+        return count
+
+    def _rules(self, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
+        """The rules as transitions; the faults of all of them, and those of the header, are raised together."""
+        rules: list[T] = []
+        for rule in self.document.rules:
+            try:
+                rules.append(convert(rule))
+            except PdrmError as error:
+                self._fault(error)
+        raise_all(self.errors)
+        return tuple(rules)

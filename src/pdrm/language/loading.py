@@ -1,0 +1,166 @@
+"""Loading and saving machines (files, texts, the catalogue), and words: labels as people type them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from itertools import takewhile
+from pathlib import Path
+
+from pdrm.errors import BadWord, CannotRead, UnknownFormat, UnknownMachine, Where, did_you_mean
+from pdrm.files import write
+from pdrm.language.document import AnyMachine, build
+from pdrm.language.json_form import read_json, to_json
+from pdrm.language.peer_formats import looks_like_automaton, looks_like_toro_icarte, read_automaton, read_toro_icarte
+from pdrm.language.reader import read_text
+from pdrm.language.source import decode, read_bytes
+from pdrm.language.writer import to_text
+from pdrm.machines.guards import Label
+from pdrm.machines.wellformed import NAME
+
+# --- Machine files: loading in any of the formats we read, and writing without ever leaving half a file.
+
+FORMATS = {".pdrm": to_text, ".json": to_json}
+"""What a machine can be saved as, by the ending of the file name."""
+OTHERS = (
+    (r"^#{3,}$", "the map of a domain", "a map is a domain: pdrm train FILE --machine TASK.pdrm"),
+    (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
+)
+"""A line that files of other kinds have, what they are, and what they are for."""
+
+
+def load(path: str | os.PathLike[str]) -> AnyMachine:
+    r"""The machine in a file: .pdrm text, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "tiny.pdrm"
+    ...     _ = file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1")
+    ...     load(file).name
+    'tiny'
+    """
+    file = Path(path)
+    return parse(decode(read_bytes(file), str(file)), str(file))
+
+
+def parse(text: str, file: str = "<text>") -> AnyMachine:
+    r"""The machine that a text describes, in any of the formats.
+
+    >>> machine = parse("name tiny\nevents a\nstart u\notherwise stay 0\nu -> u : a, 1")
+    >>> machine.name, machine.run([frozenset("a")]).reward
+    ('tiny', 1.0)
+    """
+    stem = Path(file).stem
+    name = stem if NAME.fullmatch(stem) else "machine"
+    if text.lstrip()[:1] == "{" or file.endswith(".json"):
+        read = read_automaton if looks_like_automaton(text) else read_json
+        return build(read(text, file), name)
+    if looks_like_toro_icarte(text):
+        return build(read_toro_icarte(text, file), name)
+    _check_kind(text, file)
+    return build(read_text(text, file), name)
+
+
+def _check_kind(text: str, file: str) -> None:
+    """Refuse files of other kinds in one message: as a machine, each of their lines is wrong."""
+    for pattern, kind, use in OTHERS:
+        found = re.search(pattern, text, re.MULTILINE)
+        if found is not None and "->" not in text:
+            where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
+            fix = f"give the machine's file ({use.replace('FILE', file)})"
+            raise CannotRead(f"this is {kind}, not a machine", where=where, fix=fix)
+
+
+def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
+    """Write a machine as .pdrm or .json, by the ending of the name.
+
+    >>> import tempfile
+    >>> from pdrm.language.loading import catalogue
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(catalogue("letter"), Path(folder) / "letter.json")
+    ...     load(Path(folder) / "letter.json") == catalogue("letter")
+    True
+    """
+    file = Path(path)
+    if file.suffix not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UnknownFormat(f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}")
+    write(file, FORMATS[file.suffix](machine).encode())
+
+
+# --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label.
+
+EMPTY = "-"
+
+
+def parse_word(text: str) -> list[Label]:
+    """The labels of a word.
+
+    >>> [sorted(label) for label in parse_word("d d+t - u")]
+    [['d'], ['d', 't'], [], ['u']]
+    """
+    labels: list[Label] = []
+    for found in re.finditer(r"\S+", text):
+        part = found[0]
+        events = [] if part == EMPTY else part.split("+")
+        if not all(events):
+            raise BadWord(
+                f"`{part}` is no label",
+                where=Where("<word>", 1, found.start() + 1, text, len(part)),
+                fix="join events by `+` as in `d+t`; `-` is the empty label",
+            )
+        labels.append(frozenset(events))
+    return labels
+
+
+def word_text(word: Iterable[Label]) -> str:
+    """The text of a word.
+
+    >>> word_text([frozenset("td"), frozenset()])
+    'd+t -'
+    """
+    return " ".join("+".join(sorted(label)) or EMPTY for label in word)
+
+
+# --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files.
+
+SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
+"""Where one sentence ends and another begins."""
+
+
+def names() -> list[str]:
+    """The machines there are.
+
+    >>> "letter" in names()
+    True
+    """
+    folder = files("pdrm.machines").joinpath("catalogue")
+    return sorted(entry.name.removesuffix(".pdrm") for entry in folder.iterdir() if entry.name.endswith(".pdrm"))
+
+
+def text_of(name: str) -> str:
+    """The text of one machine's file."""
+    if name not in names():
+        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=did_you_mean(name, names()))
+    return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
+
+
+def about(name: str) -> str:
+    """What a machine is: the first sentence of its file.
+
+    >>> about("treasure-maze")
+    '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
+    """
+    comment = "\n".join(takewhile(lambda line: line.startswith("//"), text_of(name).splitlines()))
+    return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
+
+
+def catalogue(name: str) -> AnyMachine:
+    """One machine of the catalogue.
+
+    >>> catalogue("letter").stack
+    ('#', 'A')
+    """
+    return parse(text_of(name), f"{name}.pdrm")

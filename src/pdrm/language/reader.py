@@ -1,0 +1,247 @@
+"""Reading .pdrm text: lines to blocks, `for` blocks unrolled, maps applied. Every faulty line is reported, not just the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from lark import Token, Tree
+
+from pdrm.errors import (
+    BadIndentation,
+    BadName,
+    DuplicateName,
+    PdrmError,
+    TooDeep,
+    TooLarge,
+    UnknownKeyword,
+    UnknownMap,
+    Where,
+    did_you_mean,
+)
+from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
+from pdrm.language.source import DEEPEST, Line, split_lines
+from pdrm.language.syntax import Node, guard_of, number_of, parse_line, place_of, word_of
+
+# --- Blocks: the lines of a text as a forest, where the lines indented below a `for` belong to it.
+
+
+@dataclass(slots=True)
+class Block:
+    """A parsed line (None: it could not be read) and, for a `for`, the blocks inside it."""
+
+    line: Line
+    node: Node | None
+    inside: list[Block] = field(default_factory=list)
+
+
+def read_blocks(lines: Sequence[Line]) -> tuple[list[Block], list[PdrmError]]:
+    """The blocks of a text, and what is wrong with its lines."""
+    reading = _BlockReading([line for line in lines if line.code.strip()])
+    return reading.level(0, 0), reading.errors
+
+
+class _BlockReading:
+    """A walk down the lines, one call of `level` for each depth of indentation."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self.next = 0
+        self.errors: list[PdrmError] = []
+
+    def level(self, indent: int, depth: int) -> list[Block]:
+        """The blocks from the next line on that stand at this indentation."""
+        blocks: list[Block] = []
+        while self.next < len(self.lines) and self.lines[self.next].indent >= indent:
+            line = self.lines[self.next]
+            self._check_indent(line, indent)
+            block = Block(line, self._parse(line))
+            blocks.append(block)
+            self.next += 1
+            if line.code.split()[0] == "for" and "->" not in line.code:
+                block.inside = self._inside(line, depth)
+        return blocks
+
+    def _inside(self, line: Line, depth: int) -> list[Block]:
+        at = line.at(line.indent + 1, 3)
+        if depth >= DEEPEST:
+            raise TooDeep(f"`for` blocks nested more than {DEEPEST} deep", where=at, fix="use fewer")
+        deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
+        if deeper <= line.indent:
+            fix = "indent the rules that belong to it by four spaces"
+            self.errors.append(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
+            return []
+        return self.level(deeper, depth + 1)
+
+    def _check_indent(self, line: Line, indent: int) -> None:
+        blank = line.code[: line.indent]
+        if blank.strip(" "):
+            fault, fix = "indented with a character that is not a space", "indent with spaces only"
+        elif line.indent != indent:
+            fault, fix = (
+                "indented like no open block above it",
+                "indent the lines of one `for` block alike, and no others",
+            )
+        else:
+            return
+        self.errors.append(BadIndentation(f"this line is {fault}", where=line.at(1, max(1, line.indent)), fix=fix))
+
+    def _parse(self, line: Line) -> Node | None:
+        try:
+            return parse_line(line)
+        except PdrmError as error:
+            self.errors.append(error)
+            return None
+
+
+# --- Reading .pdrm text: lines to a document, `for` blocks unrolled and maps applied. Every faulty line is reported at once.
+
+MOST_RULES = 20_000
+"""Rules that `for` blocks may unroll to."""
+
+NOT_VARIABLES = ("z", "eps", "true", "false")
+
+_RuleParts = tuple[Node, Node, Node, Node | None, Node | None, Node]
+Values = dict[str, str]
+"""Loop variables and what they stand for."""
+
+
+def read_text(text: str, file: str) -> Document:
+    """The document that a text stands for; its `errors` list what is wrong with it."""
+    document = Document(file)
+    try:
+        blocks, document.errors = read_blocks(split_lines(text, file))
+        reading = _Reading(document)
+        for block in blocks:
+            reading.read(block, {})
+    except PdrmError as error:
+        document.errors.append(error)
+    return document
+
+
+class _Reading:
+    """Fills a document from blocks: maps are remembered, loops unrolled, terms resolved."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.maps: dict[str, dict[str, str]] = {}
+
+    def read(self, block: Block, values: Values) -> None:
+        """Take in one block; a fault in it is noted and the rest goes on."""
+        try:
+            match block.node:
+                case Tree(data="rule"):
+                    self._rule(block.line, block.node, values)
+                case Tree(data="loop"):
+                    self._loop(block, block.node, values)
+                case Tree(data="mapping"):
+                    self._mapping(block.line, block.node)
+                case Tree(data="header"):
+                    self._header(block.line, block.node)
+        except TooLarge:
+            raise
+        except PdrmError as error:
+            self._note(error)
+
+    def _note(self, error: PdrmError) -> None:
+        """Keep a fault, once however often its line is unrolled."""
+        if not any((error.code, error.where) == (other.code, other.where) for other in self.document.errors):
+            self.document.errors.append(error)
+
+    def _header(self, line: Line, node: Node) -> None:
+        keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
+        if keyword.text not in KEYWORDS:
+            comment = "a comment starts with `//`, since `#` is a stack symbol"
+            fix = comment if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            raise UnknownKeyword(f"`{keyword.text[:40]}` starts no header line", where=keyword.where, fix=fix)
+        self.document.headers.append(Header(keyword, tuple(words)))
+
+    def _mapping(self, line: Line, node: Node) -> None:
+        name, *pairs = cast("tuple[Token, *tuple[Node, ...]]", tuple(node.children))
+        if name in self.maps:
+            raise DuplicateName(f"map `{name}` is defined twice", where=place_of(line, name), fix="rename one of them")
+        entries: dict[str, str] = {}
+        for pair in pairs:
+            key, value = (str(token) for token in pair.children)
+            if key in entries:
+                fix = "keep one of them"
+                raise DuplicateName(f"map `{name}` has two values for `{key}`", where=place_of(line, pair), fix=fix)
+            entries[key] = value
+        self.maps[str(name)] = entries
+
+    def _loop(self, block: Block, node: Node, values: Values) -> None:
+        line = block.line
+        variable, *words = (token for token in node.children if isinstance(token, Token))
+        where = place_of(line, variable)
+        if variable in NOT_VARIABLES:
+            raise BadName(f"`{variable}` has a meaning of its own", where=where, fix="use another loop variable")
+        if variable in values:
+            raise DuplicateName(f"loop variable `{variable}` is used by an outer `for`", where=where, fix="rename it")
+        self._no_shadow(str(variable), where)
+        conditions = [child for child in node.children if isinstance(child, Tree)]
+        for word in words:
+            inner = values | {str(variable): values.get(str(word), str(word))}
+            if all(self._holds(line, condition, inner) for condition in conditions):
+                for inside in block.inside:
+                    self.read(inside, inner)
+
+    def _no_shadow(self, variable: str, where: Where) -> None:
+        for keyword in ("events", "stack", "states", "final", "start"):
+            for header in self.document.lines(keyword):
+                if any(word.text == variable for word in header.words):
+                    fix = "rename the loop variable"
+                    fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+                    raise DuplicateName(fault, where=where, fix=fix)
+
+    def _holds(self, line: Line, condition: Node, values: Values) -> bool:
+        left, sign, right = cast("tuple[Node, Token, Node]", condition.children)
+        equal = self._term(line, left, values) == self._term(line, right, values)
+        return equal == (str(sign) == "==")
+
+    def _rule(self, line: Line, node: Node, values: Values) -> None:
+        source, target, guard, look, change, reward = cast("_RuleParts", node.children)
+        if len(self.document.rules) >= MOST_RULES:
+            raise TooLarge(
+                f"more than {MOST_RULES:,} rules", where=line.at(line.indent + 1), fix="use fewer or smaller loops"
+            )
+        paid = self._term(line, reward, values)
+        self.document.rules.append(
+            RuleSpec(
+                self._term(line, source, values),
+                self._term(line, target, values),
+                guard_of(guard, lambda term: self._term(line, term, values)),
+                self._words(line, look, values),
+                self._words(line, change, values),
+                look is not None and _is_vector(look),
+                number_of(paid, place_of(line, reward)),
+                line.at(line.indent + 1, max(1, len(line.code) - line.indent)),
+            )
+        )
+
+    def _words(self, line: Line, node: Node | None, values: Values) -> tuple[str, ...] | None:
+        """What a look or a change says: its symbols, or the entries of its vector."""
+        if node is None:
+            return None
+        if _is_vector(node):
+            return tuple(str(token) for token in cast("Node", node.children[0]).children)
+        return tuple(self._term(line, child, values) for child in node.children if isinstance(child, Tree))
+
+    def _term(self, line: Line, node: Node, values: Values) -> str:
+        """The word a term stands for: a loop variable's value, a map's, or itself."""
+        word, argument = node.children
+        if not isinstance(argument, Tree):
+            return values.get(str(word), str(word))
+        key = self._term(line, argument, values)
+        where = place_of(line, node)
+        if word not in self.maps:
+            fix = did_you_mean(str(word), self.maps) or f"define it above: `map {word} {key}:…`"
+            raise UnknownMap(f"no map is called `{word}`", where=where, fix=fix)
+        if key not in self.maps[str(word)]:
+            raise UnknownMap(f"map `{word}` has no value for `{key}`", where=where, fix=f"add `{key}:…` to its line")
+        return self.maps[str(word)][key]
+
+
+def _is_vector(node: Node) -> bool:
+    first = node.children[0]
+    return isinstance(first, Tree) and first.data == "vector"

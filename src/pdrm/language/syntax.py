@@ -1,0 +1,166 @@
+"""The shape of a line: header, map, `for` or rule, parsed by Lark into small nodes that remember their columns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import cast
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from pdrm.errors import BadReward, CannotRead, Where
+from pdrm.language.source import Line, check_depth
+from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
+
+Node = Tree[Token]
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+
+SHAPES = {
+    "header": "KEYWORD WORD …, for example `events A B C`",
+    "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
+    "loop": "for NAME in WORD … :, for example `for a in u d l r where a != u:`",
+    "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, for example `u0 -> u0 : {A}, z / A z, -0.01`",
+    "guard": "{a, t}, a & !t, true or eps",
+}
+"""How each kind of line is written, for the fix of a syntax error."""
+
+SIGNS = {
+    "WORD": "a name",
+    "COLON": "`:`",
+    "COMMA": "`,`",
+    "SLASH": "`/`",
+    "__ANON_0": "`->`",
+    "MINUS": "`->`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "BANG": "`!`",
+    "VBAR": "`|`",
+    "AMPERSAND": "`&`",
+    "$END": "the end of the line",
+    "EQUAL": "`==`",
+    "DIFFERENT": "`!=`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a line and where it stands."""
+
+    text: str
+    where: Where
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Resolve = Callable[[Node], str]
+"""What a term stands for, once loop variables and maps are filled in."""
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Lark:
+    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", start=list(SHAPES), propagate_positions=True, maybe_placeholders=True)
+
+
+def parse_line(line: Line) -> Node:
+    """The line as a tree whose root says what it is: header, mapping, loop or rule."""
+    code = line.code
+    words = code.split(maxsplit=2)
+    if words[0] == "for" and "->" not in code:
+        shape = "loop"
+    elif "->" in code or (":" in code and "," in code):
+        shape = "rule"
+    else:
+        shape = "mapping" if words[0] == "map" else "header"
+    return parse_shape(line, shape)
+
+
+def parse_shape(line: Line, shape: str) -> Node:
+    """The line parsed as one shape, or `CannotRead` with what was expected and where."""
+    check_depth(line)
+    try:
+        return _parse(line.code, shape)
+    except UnexpectedInput as error:
+        raise _cannot_read(line, shape, error) from None
+
+
+@lru_cache(maxsize=1024)
+def _parse(code: str, shape: str) -> Node:
+    """Trees are never changed, and the same lines are read again and again while a file is edited."""
+    return _parser().parse(code, start=shape)
+
+
+def word_of(line: Line, token: Token) -> Word:
+    """A token with its place."""
+    return Word(str(token), line.at(token.column or 1, len(token)))
+
+
+def place_of(line: Line, node: Node | Token) -> Where:
+    """Where a node of the line begins, as wide as it is."""
+    if isinstance(node, Token):
+        return line.at(node.column or 1, len(node))
+    meta = node.meta
+    return line.at(1) if meta.empty else line.at(meta.column, meta.end_column - meta.column)
+
+
+def guard_of(node: Node, resolve: Resolve) -> Guard:
+    """The guard a parsed label or formula stands for."""
+    inner = cast("Node", node.children[0])
+    if inner.data == "exactly":
+        return Exactly(frozenset(resolve(term) for term in inner.children if isinstance(term, Tree)))
+    if inner.data == "term" and resolve(inner) == "eps":
+        return SILENT
+    return _formula_of(inner, resolve)
+
+
+def read_guard(line: Line) -> Guard:
+    """The guard that a text of its own stands for: no loop variables, no maps, no comment."""
+
+    def plain(term: Node) -> str:
+        if isinstance(term.children[1], Tree) or line.comment:
+            raise CannotRead("only events may stand in this label", where=line.at(1), fix=f"write {SHAPES['guard']}")
+        return str(term.children[0])
+
+    return guard_of(parse_shape(line, "guard"), plain)
+
+
+def _formula_of(node: Node, resolve: Resolve) -> Formula:
+    if node.data == "term":
+        constants: dict[str, Formula] = {"true": And(), "false": Or()}
+        name = resolve(node)
+        return constants.get(name, Event(name))
+    parts = tuple(_formula_of(child, resolve) for child in node.children if isinstance(child, Tree))
+    if node.data == "negation":
+        return Not(parts[0])
+    return And(parts) if node.data == "both" else Or(parts)
+
+
+def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
+    found, column, width = "the line ends too early", len(line.code) + 1, 1
+    if isinstance(error, UnexpectedCharacters):
+        found, column = f"`{line.code[error.column - 1]}` does not belong here", error.column
+    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        found = f"`{str(error.token)[:40]}` does not belong here"
+        column, width = error.token.column or 1, len(error.token)
+    names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
+    expected = sorted({SIGNS.get(name, f"`{name.lower()}`") for name in names})
+    wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
+    return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=f"write {SHAPES[shape]}")
+
+
+def number_of(text: str, where: Where, what: str = "a reward") -> float:
+    """A finite number, or `BadReward`."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        fix = "write a finite number such as 1, -0.01 or 1e5"
+        raise BadReward(f"`{text[:40]}` is not a number, but {what} must be one", where=where, fix=fix)
+    return value

@@ -1,0 +1,146 @@
+"""Writing .pdrm text: canonical text of a machine (`parse(to_text(m)) == m`), and `pdrm fmt`, which lays a text out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from lark import Tree
+
+from pdrm.language.document import AnyMachine
+from pdrm.language.source import Line, split_lines
+from pdrm.language.syntax import Node, parse_line
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.wellformed import states_of
+
+# --- Laying out .pdrm text (`pdrm fmt`): spacing and columns made regular; words, order, blocks and comments are kept.
+
+INDENT = 4
+KEYWORD_WIDTH = 10
+TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|((?!->)[^\s{}()\[\],:/&|!<>=])+")
+
+
+def lay_out(text: str, file: str) -> str:
+    r"""The text with regular spacing. Raises as reading does if a line cannot be read.
+
+    >>> print(lay_out("events   a   b\nu->v:{a},z/a z,1   // up\nlonger->v:a&!b,  z/eps,  -1\n", "t"), end="")
+    events    a b
+    u      -> v : {a},    z / a z, 1  // up
+    longer -> v : a & !b, z / eps, -1
+    """
+    lines = split_lines(text, file)
+    depths = list(_depths(lines))
+    shown: list[str] = []
+    for (is_rule, depth), group in groupby(
+        zip(lines, depths, strict=True), key=lambda pair: (_is_rule(pair[0]), pair[1])
+    ):
+        members = [line for line, _ in group]
+        shown += _rules(members, depth) if is_rule else [_plain(line, depth) for line in members]
+    joined = re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
+    return joined.strip("\n") + "\n"
+
+
+def _is_rule(line: Line) -> bool:
+    return "->" in line.code
+
+
+def _depths(lines: Iterable[Line]) -> Iterator[int]:
+    """How many `for` blocks each line stands in."""
+    open_indents: list[int] = []
+    for line in lines:
+        if line.code.strip():
+            while open_indents and line.indent <= open_indents[-1]:
+                open_indents.pop()
+        yield len(open_indents)
+        if line.code.split()[:1] == ["for"] and not _is_rule(line):
+            open_indents.append(line.indent)
+
+
+def _plain(line: Line, depth: int) -> str:
+    """A header, map, `for`, comment or blank line."""
+    code = line.code.strip()
+    if code:
+        parse_line(line)
+        first, *rest = code.split(maxsplit=1)
+        if first == "for":
+            code = spaced(code)
+        elif first == "map":
+            code = f"{first:<{KEYWORD_WIDTH}}{spaced(rest[0]).replace(': ', ':')}"
+        else:
+            code = f"{first:<{KEYWORD_WIDTH}}{' '.join(rest[0].split()) if rest else ''}".rstrip()
+    indented = " " * (INDENT * depth) + code if code or line.comment else ""
+    return f"{indented}{'  ' if code and line.comment else ''}{line.comment}"
+
+
+def _rules(lines: list[Line], depth: int) -> list[str]:
+    """Rules that follow one another in one block, their parts in columns."""
+    rows = [_parts(line, parse_line(line)) for line in lines]
+    source, target, guard, move = (max(len(row[column]) for row in rows) for column in range(4))
+    pad = " " * (INDENT * depth)
+    shown = [
+        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} "
+        + (f"{row[3]:<{move}} " if move else "")
+        + row[4]
+        for row in rows
+    ]
+    longest = max((len(row) for row, line in zip(shown, lines, strict=True) if line.comment), default=0)
+    return [
+        f"{row:<{longest}}  {line.comment}" if line.comment else row for row, line in zip(shown, lines, strict=True)
+    ]
+
+
+def _parts(line: Line, node: Node) -> tuple[str, str, str, str, str]:
+    """Source, target, guard with its comma, move with its comma, reward."""
+    source, target, guard, look, change, reward = (_text(line, child) for child in node.children)
+    return source, target, f"{guard},", f"{look} / {change}," if look else "", reward
+
+
+def _text(line: Line, node: object) -> str:
+    if not isinstance(node, Tree):
+        return ""
+    return spaced(line.code[node.meta.column - 1 : node.meta.end_column - 1])
+
+
+def spaced(code: str) -> str:
+    """Tokens with one space between them, and none where punctuation wants none.
+
+    >>> spaced("a&! ( b|c )"), spaced("{a ,t}"), spaced("[+1,0]"), spaced("back( a )"), spaced("for a in u  d :")
+    ('a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:')
+    """
+    shown = ""
+    for match in TOKEN.finditer(code):
+        piece = match.group()
+        called = piece == "(" and (shown[-1:].isalnum() or shown[-1:] == "_")
+        tight = called or piece in ",:)]}" or shown.endswith(("(", "[", "{", "!"))
+        shown += piece if tight or not shown else f" {piece}"
+    return shown
+
+
+# --- Writing machines as canonical .pdrm text: `parse(to_text(machine)) == machine`.
+
+
+def to_text(machine: AnyMachine) -> str:
+    """The machine as a .pdrm file, every rule on its own line.
+
+    >>> from pdrm.machines.reward_machine import RewardMachine
+    >>> from pdrm.machines.transitions import Otherwise
+    >>> print(to_text(RewardMachine("idle", ("a",), "u", (), Otherwise.stay(0), ())), end="")
+    name      idle
+    events    a
+    start     u
+    final
+    otherwise stay 0
+    """
+    lines = [f"name {machine.name}", f"events {' '.join(machine.events)}"]
+    lines += [f"exclusive {' '.join(group)}" for group in machine.exclusive]
+    if isinstance(machine, PushdownRewardMachine):
+        lines.append(f"stack {' '.join(machine.stack)}")
+    elif isinstance(machine, CountingRewardAutomaton):
+        lines.append(f"counters {machine.counters}")
+    if machine.states != states_of(machine.start, machine.final, machine.transitions):
+        lines.append(f"states {' '.join(machine.states)}")
+    lines += [f"start {machine.start}", f"final {' '.join(machine.final)}", f"otherwise {machine.otherwise}"]
+    rules = [str(rule) for rule in machine.transitions]
+    return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)

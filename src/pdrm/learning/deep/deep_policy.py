@@ -1,0 +1,139 @@
+"""Trained networks in files: arrays in `.npz`, and beside them a description (agent, settings, machine, domain)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadPolicyFile
+from pdrm.files import write
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse
+from pdrm.language.writer import to_text
+from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of, settings_of
+from pdrm.learning.deep.networks import tree_bytes, tree_from
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.views import TopK
+
+
+@dataclass(eq=False)
+class DeepPolicy:
+    """A trained policy that acts step by step, without exploration, remembering where its agent does. `load_deep_policy` reads
+    one from a run's folder.
+
+    >>> import pdrm
+    >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
+    >>> algorithm, settings = algorithm_of("ppo"), settings_of("ppo", {})
+    >>> untrained = algorithm.network(product, settings, np.random.default_rng(0))
+    >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
+    >>> env = pdrm.wrap(pdrm.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
+    >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
+    True
+    """
+
+    algorithm: Algorithm
+    settings: Any
+    product: JaxProduct
+    network: Any
+    about: dict[str, Any]
+    memory: Any = None
+
+    def __post_init__(self) -> None:
+        self._act = jax.jit(self.algorithm.act(self.product, self.settings, self.network))
+        self._start = True
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget: a new episode begins."""
+        self.memory, self._start = self.algorithm.memory(self.settings, 1), True
+
+    def shown(self, observation: npt.ArrayLike) -> npt.NDArray[np.float32]:
+        """An observation of the product as the policy sees it: without the machine's part, if it never saw that."""
+        seen = np.array(observation, np.float32)
+        seen[self.product.domain.observation_size :] *= float(self.product.visible)
+        return seen
+
+    def act(self, observation: npt.ArrayLike) -> npt.NDArray[Any]:
+        """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it; what the policy never saw is left out."""
+        seen = self.shown(observation)[None]
+        self.memory, action = self._act(self.memory, seen, np.array([self._start]))
+        self._start = False
+        return np.asarray(action[0])
+
+
+def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]) -> None:
+    """Write the network of one run as `path` (.npz), and the description beside it, each whole or not at all."""
+    network = jax.tree.map(lambda part: part[run], training.state.network)
+    own = {name: float(values[run]) for name, values in training.numbers.items() if hasattr(training.settings, name)}
+    settings = {**asdict(training.settings), **own}
+    product = training.product
+    visible = float(training.numbers["visible"][run]) if "visible" in training.numbers else float(product.visible)
+    description = {
+        "pdrm_deep_policy": 1,
+        "agent": training.algorithm.name,
+        "settings": settings,
+        "machine": to_text(machine),
+        "k": product.k,
+        "visible": visible,
+        "depth": product.machine.depth,
+        "about": about,
+    }
+    write(path, tree_bytes(network))
+    write(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """What stands beside a policy's arrays."""
+    try:
+        found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadPolicyFile(f"{path} is no deep policy: {error}", fix="train one: pdrm train water-17") from error
+    if not isinstance(found, dict) or "pdrm_deep_policy" not in found:
+        raise BadPolicyFile(f"{path} is no deep policy", fix="train one: pdrm train water-17")
+    return found
+
+
+def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
+    """The policy in a file of a run's folder (`policy-seed0.npz`), for the domain it was learnt in; the machine is in its
+    description.
+
+    >>> import tempfile, pdrm
+    >>> echo, machine = pdrm.domain("echo"), pdrm.catalogue("echo")
+    >>> product, settings = jax_product(finite_domain(echo), machine, TopK(1)), settings_of("ppo", {"n_envs": 2})
+    >>> training = DeepTraining(algorithm_of("ppo"), lambda numbers: (product, settings), seeds=[0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_policy(Path(folder) / "policy-seed0.npz", training, 0, machine, about={"domain": "echo"})
+    ...     load_deep_policy(Path(folder) / "policy-seed0.npz", echo).about
+    {'domain': 'echo'}
+    """
+    path = Path(path)
+    description = read_description(path)
+    machine = parse(description["machine"], "machine.pdrm")
+    if not isinstance(machine, PushdownRewardMachine):
+        raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
+    seeing = jax_product(_in_jax(domain), machine, TopK(description["k"]), depth=description["depth"])
+    product = replace(seeing, visible=description["visible"])
+    given = {name: _tupled(value) for name, value in description["settings"].items()}
+    algorithm, settings = algorithm_of(description["agent"]), settings_of(description["agent"], given)
+    like = algorithm.network(product, settings, np.random.default_rng(0))
+    return DeepPolicy(algorithm, settings, product, tree_from(path, like), description["about"])
+
+
+def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
+    if isinstance(domain, FiniteDomain):
+        return finite_domain(domain)
+    return water_domain(domain) if isinstance(domain, WaterWorld) else domain
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

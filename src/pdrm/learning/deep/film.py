@@ -1,0 +1,86 @@
+"""A trained policy filmed: WaterWorld and the machine's stack, as an animated GIF or one picture."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from pdrm.domains.water import WaterWorld
+from pdrm.domains.water_env import Image as Pixels
+from pdrm.domains.water_env import WaterEnv, draw_water
+from pdrm.files import write
+from pdrm.learning.deep.deep_policy import DeepPolicy
+from pdrm.product.any_machine import MachineLike
+from pdrm.product.observation import Observing
+from pdrm.product.views import TopK, View
+from pdrm.product.wrapping import MachineEnv
+
+# --- WaterWorld with a machine on it, drawn together: the box, and beside it the machine's state and its stack.
+
+TOP_1 = TopK(1)
+
+
+class WaterTask(MachineEnv):
+    """The product of WaterWorld and a machine, its observation one vector.
+
+    >>> env = WaterTask("water-17")
+    >>> env.reset(seed=0)[0].shape, env.render().shape
+    ((51,), (500, 660, 3))
+    """
+
+    def __init__(
+        self,
+        world: WaterWorld | str,
+        machine: MachineLike = "water",
+        view: View = TOP_1,
+        **settings: Any,
+    ) -> None:
+        super().__init__(WaterEnv(world, "rgb_array", **settings), machine, "info", Observing(view, flatten=True))
+
+    def render(self) -> Pixels:
+        """The box, the machine's state and its stack."""
+        env = self.env.unwrapped
+        assert isinstance(env, WaterEnv)  # noqa: S101 - made above
+        if env.water is None:
+            env.reset(seed=0)
+        assert env.water is not None  # noqa: S101 - just begun
+        configuration = self.configuration
+        return draw_water(env.world, env.water, [f"step {env.steps}", configuration.state], configuration.stack)
+
+
+# --- A trained policy filmed: WaterWorld and the machine's stack, as an animated GIF or one picture.
+
+Picture = npt.NDArray[np.uint8]
+
+
+def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) -> tuple[list[Picture], dict[str, Any]]:
+    """An episode's pictures, one every few steps, and how it went."""
+    seen, _ = task.reset(seed=seed)
+    policy.begin()
+    pictures, gained, over, steps = [task.render()], 0.0, False, 0
+    while not over:
+        seen, reward, terminated, truncated, _ = task.step(policy.act(seen))
+        gained, steps, over = gained + reward, steps + 1, terminated or truncated
+        if steps % every == 0 or over:
+            pictures.append(task.render())
+    return pictures, {"return": gained, "steps": steps, "end": task.configuration.state}
+
+
+def save_film(path: Path, pictures: list[Picture], *, milliseconds: int = 60, colours: int = 32) -> None:
+    """Write an animated GIF, whole or not at all."""
+    frames = [Image.fromarray(picture).quantize(colours) for picture in pictures]
+    buffer = io.BytesIO()
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
+    write(path, buffer.getvalue())
+
+
+def save_picture(path: Path, picture: Picture) -> None:
+    """Write one picture as PNG."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG", optimize=True)
+    write(path, buffer.getvalue())

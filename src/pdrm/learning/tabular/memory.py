@@ -1,0 +1,119 @@
+"""A machine's memory for the readable learners: one step of a stack or of counters, and the stacks that CpRM imagines with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pdrm.domains.finite_domain import Label
+from pdrm.errors import EndlessSilentMoves
+from pdrm.learning.tabular.settings import Counterfactuals
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.pushdown_analysis import symbols_that_matter
+from pdrm.machines.transitions import Stack
+from pdrm.product.exploration import LARGEST_KEY
+from pdrm.product.views import FullStack, View
+
+# --- A label read by either kind of machine with a memory, for the readable learners.
+#
+# The counters of a counting automaton stand where the stack of a pushdown machine does: their values, written as symbols.
+
+AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
+
+
+class Reading(NamedTuple):
+    """Where a label led, what that paid, and the moves it took a counting automaton (0: not counted)."""
+
+    after: Configuration
+    reward: float
+    moves: int
+
+
+def begun(machine: AnyMemory) -> Reading:
+    """The start of an episode.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> print(begun(catalogue("letter")).after, "|", begun(catalogue("letter-cra")).after)
+    u0, # | u0, 0
+    """
+    if isinstance(machine, CountingRewardAutomaton):
+        return _counted(machine.begin())
+    step = machine.begin()
+    return Reading(step.after, step.reward, 0)
+
+
+def read(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> Reading:
+    """One label read. A step of more than so many operations is not made: it only takes one more than there are.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> print(read(catalogue("letter-cra"), Configuration("u0", ("9",)), frozenset("A"), None).after)
+    u0, 10
+    """
+    if isinstance(machine, PushdownRewardMachine):
+        step = machine.step(here, label)
+        return Reading(step.after, step.reward, 0)
+    before = CountingConfiguration(here.state, tuple(map(int, here.stack)))
+    try:
+        return _counted(machine.step(before, label, operations or MOST_SILENT_MOVES))
+    except EndlessSilentMoves:
+        if operations is None:
+            raise
+        return Reading(here, 0.0, operations + 1)
+
+
+def _counted(step: CountingStep) -> Reading:
+    return Reading(Configuration(step.after.state, tuple(map(str, step.after.counters))), step.reward, step.moves)
+
+
+# --- Which observed stacks CpRM imagines with: all, one of each class, or those seen with this environment state.
+
+EVERY = -1
+"""The depth by which every stack is a class of its own."""
+
+
+def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
+    """How many symbols tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
+    step can pop, and on the k it sees (or the one the machine looks at) below them.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.views import TopK
+    >>> class_depth(catalogue("treasure-maze"), TopK(1), Counterfactuals.DEDUPLICATED)
+    2
+    """
+    if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
+        return EVERY
+    if not isinstance(machine, PushdownRewardMachine):
+        return EVERY  # all counter values are seen
+    symbols = symbols_that_matter(machine, view.k)
+    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
+        return EVERY  # a class has no bound, or no number of its own
+    return symbols
+
+
+class ObservedStacks:
+    """The lists of observed stacks in plain Python: `stacks(s)` are those to imagine with in environment state s."""
+
+    def __init__(self, choice: Counterfactuals, depth: int) -> None:
+        self._by_state = choice is Counterfactuals.CO_OBSERVED
+        self._depth = depth
+        self._lists: dict[int, dict[Stack, Stack]] = {}
+
+    def add(self, state: int, stack: Stack) -> None:
+        """Note a stack, unless one of its class is there."""
+        self._lists.setdefault(self.place(state), {}).setdefault(self._kind(stack), stack)
+
+    def alike(self, stack: Stack, other: Stack) -> bool:
+        """Whether two stacks are of one class."""
+        return self._kind(stack) == self._kind(other)
+
+    def _kind(self, stack: Stack) -> Stack:
+        return stack if self._depth == EVERY else stack[: self._depth]
+
+    def place(self, state: int) -> int:
+        """The number of the list that belongs to an environment state."""
+        return state if self._by_state else 0
+
+    def stacks(self, state: int) -> list[Stack]:
+        """The stacks of a list, in the order they were first observed."""
+        return list(self._lists.get(self.place(state), {}).values())

@@ -1,1 +1,0 @@
-"""Options of the hierarchical method (Section 7.4): the machine's rules as goals, their tables, kernel and training."""

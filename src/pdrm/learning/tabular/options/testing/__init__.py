@@ -1,1 +1,0 @@
-"""Greedy episodes of the hierarchical agent."""

@@ -1,1 +1,0 @@
-"""Rows of tables found by hash, and random numbers, in Numba."""

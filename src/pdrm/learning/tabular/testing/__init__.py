@@ -1,1 +1,0 @@
-"""Greedy episodes of Q-learning and CpRM."""

@@ -1,0 +1,157 @@
+"""Configurations ⟨u, ζ⟩ and what happens to them: moves, steps (one label read and its silent moves), runs of words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from pdrm.errors import MachineFinished, UndefinedMove, UnknownConfiguration, did_you_mean
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.guards import Label, label_text
+from pdrm.machines.transitions import Stack, Transition
+
+# --- Configurations ⟨u, ζ⟩ and what happens to them: moves, steps (one label read and its silent moves) and runs.
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A machine state and the stack, top first.
+
+    >>> here = Configuration("u0", ("A", "#"))
+    >>> here.top, str(here)
+    ('A', 'u0, A #')
+    """
+
+    state: str
+    stack: Stack
+
+    @property
+    def top(self) -> str | None:
+        """The topmost symbol, or None on the empty stack."""
+        return self.stack[0] if self.stack else None
+
+    def __str__(self) -> str:
+        return f"{self.state}, {' '.join(self.stack) or '(empty)'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One application of a rule (None: of the machine's `otherwise`)."""
+
+    rule: Transition | None
+    before: Configuration
+    after: Configuration
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One label read (None: the silent moves before the first label), the move it caused and the silent ones after it.
+
+    The step's reward is the sum of its moves' rewards, undiscounted, added in order.
+    """
+
+    label: Label | None
+    before: Configuration
+    moves: tuple[Move, ...]
+
+    @property
+    def after(self) -> Configuration:
+        """The configuration when no silent move is left."""
+        return self.moves[-1].after if self.moves else self.before
+
+    @property
+    def reward(self) -> float:
+        """What the step pays."""
+        return added(move.reward for move in self.moves)
+
+
+C_co = TypeVar("C_co", covariant=True)
+
+
+class Read(Protocol[C_co]):
+    """What the steps of all three kinds of machine have: where they lead (a configuration) and what they pay."""
+
+    @property
+    def after(self) -> C_co: ...
+    @property
+    def reward(self) -> float: ...
+
+
+S_co = TypeVar("S_co", bound=Read[object], covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Generic[S_co]):
+    """A word read from the start: the silent moves before it, one step a label, and how many labels were left unread
+    because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
+
+    steps: tuple[S_co, ...]
+    unread: int
+    finished: bool
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the whole word was read and led to a final state."""
+        return self.finished and self.unread == 0
+
+    @property
+    def after(self: Run[Read[C_co]]) -> C_co:
+        """The last configuration."""
+        return self.steps[-1].after
+
+    @property
+    def reward(self) -> float:
+        """What the whole word pays, undiscounted."""
+        return added(step.reward for step in self.steps)
+
+
+def added(rewards: Iterable[float]) -> float:
+    """The sum from left to right in double precision: every engine adds in this order, so they agree bit for bit."""
+    total = 0.0
+    for reward in rewards:
+        total += reward
+    return total
+
+
+# --- Reading labels, as far as the three kinds of machine do it alike: a word label by label, and what can go wrong.
+
+
+class HasState(Protocol):
+    """A configuration of any kind of machine."""
+
+    @property
+    def state(self) -> str: ...
+
+
+S = TypeVar("S", bound=Read[HasState])
+
+
+def read_word(
+    word: Iterable[Label], alphabet: Alphabet, final: Collection[str], first: S, read: Callable[[S, Label], S]
+) -> Run[S]:
+    """Read a word, each step from the last one, up to a final state if one is reached."""
+    labels = list(word)
+    for label in labels:
+        alphabet.check(label)
+    steps = [first]
+    while steps[-1].after.state not in final and len(steps) <= len(labels):
+        steps.append(read(steps[-1], labels[len(steps) - 1]))
+    return Run(tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final)
+
+
+def check_state(state: str, machine: str, states: Collection[str], final: Collection[str]) -> None:
+    """Raise unless a label can be read in this state of the machine."""
+    if state in final:
+        raise MachineFinished(f"`{state}` is a final state of machine `{machine}`", fix="begin a new episode")
+    if state not in states:
+        raise UnknownConfiguration(f"`{state}` is no state of `{machine}`", fix=did_you_mean(state, states))
+
+
+def no_rule(machine: str, label: Label, configuration: object) -> UndefinedMove:
+    """The error of `otherwise error`."""
+    return UndefinedMove(
+        f"machine `{machine}` has no rule for label {label_text(label)} at {configuration}",
+        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+    )

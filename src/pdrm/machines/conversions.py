@@ -1,0 +1,371 @@
+"""Conversions between the three kinds of machine: reward machines and 1-counter automata to pushdown machines
+(Appendices A and B), and a pushdown machine to an automaton with two counters (Section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+
+from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.pushdown_analysis import Head, applicable
+from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
+
+# --- Reward machines and 1-counter automata as pushdown reward machines that pay the same on every word (Appendix B).
+#
+# The counter's value n is the stack `□ … □ #` with n boxes. A rule that counts down by m reads its label, pays 0 and goes
+# through m helper states, each taking one box off unless `#` is on top; the last one pays the reward. The appendix names the
+# helpers after q, σ, γ and i; here a rule may read many σ, so its number stands for σ. Silent rules are its case σ = ε.
+
+BOTTOM, BOX = "#", "□"
+TOPS = {"0": (BOTTOM,), "1": (BOX,), "-": (BOTTOM, BOX)}
+"""The top symbols at which a counter test holds."""
+
+MOST_CHANGE = 1_000
+"""The largest change of a counter that is translated: it becomes that many symbols pushed, or helper states."""
+
+LONGEST_NAME = 90
+"""Characters of a made-up name, with room for a number to tell it from others."""
+
+
+def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
+    r"""The machine with a stack `#` that no rule looks at.
+
+    >>> from pdrm.language.loading import parse
+    >>> machine = reward_machine_to_pushdown(parse("events a\nstart u\notherwise stay 0\nu -> u : a, 1"))
+    >>> machine.stack, machine.run([frozenset("a")] * 3).reward
+    (('#',), 3.0)
+    """
+    rules = (
+        Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
+        for rule in machine.transitions
+    )
+    return PushdownRewardMachine(
+        machine.name,
+        machine.events,
+        (BOTTOM,),
+        machine.start,
+        machine.final,
+        machine.otherwise,
+        tuple(rules),
+        machine.exclusive,
+        machine.states,
+    )
+
+
+def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
+    """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> counting_to_pushdown(catalogue("letter-cra")).run([frozenset(event) for event in "AABCCC"]).reward
+    0.95
+    """
+    _check(machine)
+    names = dict.fromkeys((*machine.states, *machine.final))
+    rules = [
+        rule
+        for number, counting in enumerate(machine.transitions, start=1)
+        for top in TOPS[counting.tests[0]]
+        for rule in _translated(counting, number, top, names)
+    ]
+    helpers = tuple(names)[len(machine.states) + len(machine.final) :]
+    try:
+        return PushdownRewardMachine(
+            machine.name,
+            machine.events,
+            (BOTTOM, BOX),
+            machine.start,
+            machine.final,
+            machine.otherwise,
+            tuple(rules),
+            machine.exclusive,
+            (*machine.states, *helpers),
+        )
+    except EndlessSilentMoves as error:
+        raise CannotTranslate(
+            f"the silent moves of `{machine.name}` need not end, and a pushdown machine's must: {error.message}",
+            where=error.where,
+            fix=error.fix,
+        ) from error
+
+
+def _check(machine: CountingRewardAutomaton) -> None:
+    if machine.counters > 1:
+        raise CannotTranslate(
+            f"`{machine.name}` has {machine.counters} counters: two can do what no stack can (Section 5)",
+            fix="only counting automata with one counter become pushdown machines",
+        )
+    for rule in machine.transitions:
+        if abs(rule.changes[0]) > MOST_CHANGE:
+            raise CannotTranslate(
+                f"a change by {rule.changes[0]} takes that many stack symbols: rule {rule}",
+                where=rule.where,
+                fix=f"changes up to {MOST_CHANGE:,} are translated",
+            )
+
+
+def _translated(rule: CountingTransition, number: int, top: str, names: dict[str, None]) -> Iterator[Transition]:
+    """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
+    change = rule.changes[0]
+    if change >= 0:
+        yield Transition(
+            rule.source, rule.target, rule.guard, top, (*[BOX] * change, top), rule.reward, where=rule.where
+        )
+        return
+    helpers: list[str] = []
+    for i in range(1, -change + 1):
+        helpers.append(fresh_name(f"{rule.source}.{number}.{top}.{i}", names))
+        names[helpers[-1]] = None
+    yield Transition(rule.source, helpers[0], rule.guard, top, (top,), 0, rule.where)
+    for helper, following in zip(helpers, [*helpers[1:], rule.target], strict=True):
+        reward = rule.reward if helper == helpers[-1] else 0
+        yield Transition(helper, following, SILENT, BOX, (), reward, rule.where)
+        yield Transition(helper, following, SILENT, BOTTOM, (BOTTOM,), reward, rule.where)
+
+
+def fresh_name(wanted: str, taken: Container[str]) -> str:
+    """The wanted name, cut where it is too long for a name, and numbered where it is taken.
+
+    >>> fresh_name("u0", ["u0", "u0~1"])
+    'u0~2'
+    """
+    stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
+    name, number = stem, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}~{number}"
+    return name
+
+
+# --- A stack as a number (Section 5): base b = |Γ| + 1, the uppermost symbol the last digit, digits 1…|Γ|.
+#
+# The paper's own encoding of mazes (digit 0 for `u`, base 4) cannot tell `u` from `u u`; with no digit 0, different stacks
+# are different numbers. The top symbol stays outside the number, in the automaton's state, where rules can look at it.
+
+
+def number_base(machine: PushdownRewardMachine) -> int:
+    """One more than there are stack symbols."""
+    return len(machine.stack) + 1
+
+
+def digit_of(machine: PushdownRewardMachine, symbol: str) -> int:
+    """The digit of a stack symbol: 1 for the bottom one, then as they are declared."""
+    return machine.stack.index(symbol) + 1
+
+
+def encode(machine: PushdownRewardMachine, stack: Stack) -> int:
+    """The number for some symbols, top first."""
+    number = 0
+    for symbol in reversed(stack):
+        number = number * number_base(machine) + digit_of(machine, symbol)
+    return number
+
+
+def decode(machine: PushdownRewardMachine, number: int) -> Stack:
+    """The symbols, top first, that a number stands for."""
+    symbols: list[str] = []
+    while number:
+        number, digit = divmod(number, number_base(machine))
+        symbols.append(machine.stack[digit - 1])
+    return tuple(symbols)
+
+
+def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
+    """The automaton's states between two labels: one for each head, final states included."""
+    names: dict[Head, str] = {}
+    taken: set[str] = set()
+    for state in (*machine.states, *machine.final):
+        for top in (*machine.stack, None):
+            names[Head(state, top)] = fresh_name(f"{state}@{'' if top is None else top}", taken)
+            taken.add(names[Head(state, top)])
+    return names
+
+
+def counting_configuration(machine: PushdownRewardMachine, configuration: Configuration) -> CountingConfiguration:
+    """The automaton's configuration that stands for one of the pushdown machine's."""
+    name = head_names(machine)[Head(configuration.state, configuration.top)]
+    return CountingConfiguration(name, (encode(machine, configuration.stack[1:]), 0))
+
+
+def pushdown_configuration(machine: PushdownRewardMachine, configuration: CountingConfiguration) -> Configuration:
+    """The pushdown machine's configuration that one of the automaton's stands for, between two labels."""
+    for head, name in head_names(machine).items():
+        if name == configuration.state:
+            top = () if head.top is None else (head.top,)
+            return Configuration(head.state, top + decode(machine, configuration.counters[0]))
+    raise UnknownConfiguration(
+        f"`{configuration.state}` stands for no state and top of `{machine.name}`",
+        fix="decode configurations between two labels",
+    )
+
+
+def stack_of(machine: PushdownRewardMachine, configuration: CountingConfiguration) -> Stack:
+    """The stack, top first, that a configuration of the automaton stands for, between two labels."""
+    return pushdown_configuration(machine, configuration).stack
+
+
+# --- A pushdown reward machine as an automaton with two counters (Section 5, and the CRA of the 1-TreasureMaze experiment).
+#
+# The top symbol is part of the state, counter 1 holds the rest as a number in base b (`stack_number`), counter 2 is scratch.
+# Changes are constant, so a push counts (-1, +b) until counter 1 is zero and then back, and a pop divides through b states.
+# These moves are silent, pay 0, and are about as many as the number is large: exponentially many in the stack's height.
+
+__all__ = ["encode", "pushdown_to_counting", "stack_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """On the way to a head: counter 1 goes b-fold to counter 2, to make room for the last of the symbols left to push."""
+
+    head: Head
+    left: Stack
+
+    def __str__(self) -> str:
+        return f"{self.head.state}@{self.head.top}*{'.'.join(self.left)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """On the way to a head: counter 2 goes back to counter 1; then the symbols left are pushed."""
+
+    head: Head
+    left: Stack
+
+    def __str__(self) -> str:
+        return f"{self.head.state}@{self.head.top or ''}^{'.'.join(self.left)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Divide:
+    """On the way to a state: what has left counter 1 so far is b times counter 2, and a remainder."""
+
+    state: str
+    remainder: int
+
+    def __str__(self) -> str:
+        return f"{self.state}%{self.remainder}"
+
+
+Place = Head | Multiply | Return | Divide
+"""A state of the automaton: a head of the pushdown machine, or on the way to one."""
+
+Tests = tuple[str, str]
+Changes = tuple[int, int]
+
+
+def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutomaton:
+    """The automaton with two counters that pays the same in every step; a rule's first move pays, the others pay 0.
+
+    >>> from pdrm.machines.guards import Event
+    >>> push = Transition("u0", "u0", Event("A"), "z", ("A", "z"), 1)
+    >>> machine = PushdownRewardMachine("tiny", ("A",), ("#", "A"), "u0", (), Otherwise.error(), (push,))
+    >>> after = pushdown_to_counting(machine).run([frozenset("A")] * 3).after
+    >>> print(after, stack_of(machine, after))
+    u0@A, [17, 0] ('A', 'A', 'A', '#')
+    """
+    return _Simulation(machine).automaton()
+
+
+class _Simulation:
+    """The automaton's rules, made place by place as rules lead to them."""
+
+    def __init__(self, machine: PushdownRewardMachine) -> None:
+        self.machine = machine
+        self.base = number_base(machine)
+        self.names: dict[Place, str] = dict(head_names(machine).items())
+        self.taken = set(self.names.values())
+        self.rules: list[CountingTransition] = []
+        self.todo: list[Place] = list(self.names)
+        self.final = tuple(name for head, name in head_names(machine).items() if head.state in machine.final)
+        while self.todo:
+            self._leave(self.todo.pop())
+
+    def automaton(self) -> CountingRewardAutomaton:
+        """The rules as an automaton."""
+        machine = self.machine
+        return CountingRewardAutomaton(
+            machine.name,
+            machine.events,
+            2,
+            self.names[Head(machine.start, machine.stack[0])],
+            self.final,
+            # where `go` leads depends on the top symbol, so it has been written as rules
+            Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise,
+            tuple(self.rules),
+            machine.exclusive,
+            tuple(name for name in self.names.values() if name not in self.final),
+        )
+
+    def _leave(self, place: Place) -> None:
+        """Add the rules that leave a place."""
+        match place:
+            case Multiply(head, left):
+                self._silent(place, place, ("1", "-"), (-1, self.base))
+                self._silent(place, Return(head, left[:-1]), ("0", "-"), (digit_of(self.machine, left[-1]), 0))
+            case Return(head, left):
+                self._silent(place, place, ("-", "1"), (1, -1))
+                self._silent(place, Multiply(head, left) if left else head, ("-", "0"), (0, 0))
+            case Divide(state, remainder):
+                following = (remainder + 1) % self.base
+                self._silent(place, Divide(state, following), ("1", "-"), (-1, 1 if following == 0 else 0))
+                # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
+                top = self.machine.stack[remainder - 1] if remainder else None
+                self._silent(place, Return(Head(state, top), ()), ("0", "-"), (0, 0))
+            case Head(state, _) if state not in self.machine.final:
+                self._leave_head(place)
+
+    def _leave_head(self, head: Head) -> None:
+        """The pushdown machine's own rules at a head, and its `otherwise go`."""
+        rules = applicable(self.machine, head)
+        named = [rule.guard for rule in rules if rule.top != ANY]
+        for rule in rules:
+            # rules that name the top come first, and an automaton knows no precedence
+            guard = self._except(rule.guard, named) if rule.top == ANY else rule.guard
+            self._add(head, _begun(rule, head), guard, rule.reward)
+        guards, otherwise = [rule.guard for rule in rules], self.machine.otherwise
+        if otherwise.target is not None and SILENT not in guards and self.machine.alphabet.uncovered(guards):
+            self._add(head, Head(otherwise.target, head.top), self._except(ALWAYS, guards), otherwise.reward)
+
+    def _except(self, guard: Guard, others: list[Guard]) -> Guard:
+        """The labels of a guard that none of the others reads."""
+        if isinstance(guard, Silent) or not others:
+            return guard
+        first = [] if guard == ALWAYS else [self._formula(guard)]
+        parts = [*first, *(Not(self._formula(other)) for other in others if not isinstance(other, Silent))]
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _formula(self, guard: Exactly | Formula) -> Formula:
+        if not isinstance(guard, Exactly):
+            return guard
+        alphabet = self.machine.alphabet
+        return alphabet.formula(alphabet.cube(guard.events, set(alphabet.events) - guard.events))
+
+    def _add(self, source: Place, target: Place, guard: Guard, reward: float) -> None:
+        names = self._name(source), self._name(target)
+        self.rules.append(CountingTransition(*names, guard, ("-", "-"), (0, 0), reward))
+
+    def _silent(self, source: Place, target: Place, tests: Tests, changes: Changes) -> None:
+        names = self._name(source), self._name(target)
+        self.rules.append(CountingTransition(*names, SILENT, tests, changes, 0))
+
+    def _name(self, place: Place) -> str:
+        """The name of a place; one not met before is still to be left."""
+        if place not in self.names:
+            self.names[place] = fresh_name(str(place), self.taken)
+            self.taken.add(self.names[place])
+            self.todo.append(place)
+        return self.names[place]
+
+
+def _begun(rule: Transition, head: Head) -> Place:
+    """Where a rule's first move leads: to the next head if the stack below the top stays, else on the way to it."""
+    pushed = rule.pushed(head.top)
+    if not pushed:
+        return Divide(rule.target, 0)
+    after = Head(rule.target, pushed[0])
+    return Multiply(after, pushed[1:]) if len(pushed) > 1 else after

@@ -1,0 +1,285 @@
+"""Machines compiled to integer tables, and the plain step on them: pushdown machines, and counting automata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
+from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.guards import ALWAYS, Label
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Transition
+from pdrm.machines.zero_patterns import ANY_VALUE, ZERO
+
+# --- A pushdown reward machine compiled to integer tables, and the plain step on them.
+#
+# States are numbered as in `machine.states`, then `machine.final`; stack symbols from 1 as in `machine.stack`, with 0 for
+# the empty stack; labels by their position in the sequence the table was made for. The table holds arrays and integers
+# only, so that it passes unchanged into Numba and JAX. `step_table` is the readable step on tables: no kernel is in it.
+
+Integers = npt.NDArray[np.int32]
+Rewards = npt.NDArray[np.float64]
+
+UNDEFINED_MOVE = -1
+"""In `move`: no rule applies and the machine says `otherwise error`, or the state is final. In `silent`: none applies."""
+
+BEGIN = 0
+"""The move that begins an episode: it puts the bottom symbol on the empty stack, leads to the start and pays 0."""
+
+Symbols = tuple[int, ...]
+"""A stack of numbered symbols, top first."""
+
+
+class Table(NamedTuple):
+    """Every move of a machine, once, and which of them each state, label and top of stack leads to.
+
+    >>> from pdrm.machines.guards import ALWAYS
+    >>> from pdrm.machines.transitions import Otherwise
+    >>> rule = Transition("u", "u", ALWAYS, "z", ("A", "z"), 0.5)
+    >>> machine = PushdownRewardMachine("tiny", ("a",), ("#", "A"), "u", (), Otherwise.error(), (rule,))
+    >>> table = tabulate(machine, [frozenset("a")])
+    >>> table.move.tolist()
+    [[[-1, 1, 1]]]
+    >>> step_table(table, *begin_table(table)[:2], 0)
+    TableStep(state=0, stack=(2, 1), reward=0.5)
+    """
+
+    move: Integers
+    """[state, label, top]: the move that reads the label, or -1."""
+    silent: Integers
+    """[state, top]: the silent move, or -1."""
+    target: Integers
+    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they are met."""
+    pops: Integers
+    """[move]: 1 where the top symbol goes, else 0 (also where it is popped and put straight back)."""
+    pushes: Integers
+    """[move]: how many symbols it pushes."""
+    push: Integers
+    """[move, position]: the symbols it pushes, in the order they are pushed (the new top last), then zeros."""
+    reward: Rewards
+    """[move]: what it pays."""
+    start: int
+    """The initial state."""
+    bottom: int
+    """The symbol the stack holds at the start."""
+    first_final: int
+    """The lowest number of a final state: every state from there on is final."""
+
+
+class _Move(NamedTuple):
+    """One row of the table. The reward is kept as its hexadecimal text, which tells -0.0 from 0.0."""
+
+    target: int
+    pops: int
+    push: Symbols
+    reward: str
+
+
+def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
+    """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
+    its position in `labels`.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> table = tabulate(catalogue("letter"), [frozenset(), frozenset("A"), frozenset("B"), frozenset("C")])
+    >>> table.move.shape  # three states; four labels; no symbol, # and A
+    (3, 4, 3)
+    """
+    _check_kind(machine)
+    _check_labels(machine, labels)
+    states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
+    symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
+    tops = (None, *machine.stack)
+    start, bottom = states[machine.start], symbols[machine.stack[0]]
+    moves = {_Move(start, 0, (bottom,), (0.0).hex()): BEGIN}
+    move = np.full((len(states), len(labels), len(tops)), UNDEFINED_MOVE, np.int32)
+    silent = np.full((len(states), len(tops)), UNDEFINED_MOVE, np.int32)
+    for state in machine.states:
+        at = states[state]
+        otherwise = _otherwise(machine, state, states)
+        for position, top in enumerate(tops):
+            rule = machine.rule(state, None, top)
+            if rule is not None:
+                silent[at, position] = moves.setdefault(_row(rule, top, states, symbols), len(moves))
+            for column, label in enumerate(labels):
+                rule = machine.rule(state, label, top)
+                row = otherwise if rule is None else _row(rule, top, states, symbols)
+                if row is not None:
+                    move[at, column, position] = moves.setdefault(row, len(moves))
+    return Table(move, silent, *_columns(moves), start, bottom, len(machine.states))
+
+
+def _check_kind(machine: object) -> None:
+    if not isinstance(machine, PushdownRewardMachine):
+        raise BadSetting(
+            f"tables are made of pushdown reward machines, not of {str(machine)[:60]!r} ({type(machine).__name__})",
+            fix="pdrm.reward_machine_to_pushdown and pdrm.counting_to_pushdown translate; pdrm.catalogue finds by name",
+        )
+
+
+def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> None:
+    for label in labels:
+        try:
+            machine.alphabet.check(label)
+        except PdrmError as error:
+            raise type(error)(f"machine `{machine.name}` cannot read a label: {error.message}", fix=error.fix) from None
+
+
+def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]) -> _Move:
+    """A rule at one top of stack: `z` is resolved, and a top that is put straight back is not popped."""
+    pushed = rule.pushed(top)
+    kept = top is not None and pushed[-1:] == (top,)
+    push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
+    return _Move(states[rule.target], int(top is not None and not kept), push, float(rule.reward).hex())
+
+
+def _otherwise(machine: PushdownRewardMachine, state: str, states: dict[str, int]) -> _Move | None:
+    """What `otherwise` does in a state, as a move like any other; None for `error`."""
+    otherwise = machine.otherwise
+    if otherwise.action == "error":
+        return None
+    target = state if otherwise.target is None else otherwise.target
+    return _Move(states[target], 0, (), float(otherwise.reward).hex())
+
+
+def _columns(moves: dict[_Move, int]) -> tuple[Integers, Integers, Integers, Integers, Rewards]:
+    """The moves as the columns target, pops, pushes, push and reward."""
+    longest = max(len(row.push) for row in moves)
+    push = np.zeros((len(moves), longest), np.int32)
+    for row, number in moves.items():
+        push[number, : len(row.push)] = row.push
+    return (
+        np.array([row.target for row in moves], np.int32),
+        np.array([row.pops for row in moves], np.int32),
+        np.array([len(row.push) for row in moves], np.int32),
+        push,
+        np.array([float.fromhex(row.reward) for row in moves], np.float64),
+    )
+
+
+class TableStep(NamedTuple):
+    """The configuration after a step, the stack top first, and what the step paid."""
+
+    state: int
+    stack: Symbols
+    reward: float
+
+
+def begin_table(table: Table) -> TableStep:
+    """The start, after the silent moves before the first label.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> begin_table(tabulate(catalogue("letter"), [frozenset("A")]))
+    TableStep(state=0, stack=(1,), reward=0.0)
+    """
+    return _silent_moves(table, table.start, (table.bottom,), 0.0)
+
+
+def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
+    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> table = tabulate(catalogue("letter"), [frozenset("A")])
+    >>> step_table(table, state=0, stack=(1,), label=0)
+    TableStep(state=0, stack=(2, 1), reward=-0.01)
+    """
+    if state >= table.first_final:
+        raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
+    top = stack[0] if stack else 0
+    move = int(table.move[state, label, top])
+    if move == UNDEFINED_MOVE:
+        raise UndefinedMove(
+            f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+        )
+    return _silent_moves(table, int(table.target[move]), _moved(table, move, stack), 0.0 + float(table.reward[move]))
+
+
+def _silent_moves(table: Table, state: int, stack: Symbols, paid: float) -> TableStep:
+    while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
+        state, stack = int(table.target[move]), _moved(table, move, stack)
+        paid += float(table.reward[move])
+    return TableStep(state, stack, paid)
+
+
+def _moved(table: Table, move: int, stack: Symbols) -> Symbols:
+    """The stack after a move."""
+    pushed = table.push[move, : table.pushes[move]].tolist()
+    return (*reversed(pushed), *stack[table.pops[move] :])
+
+
+# --- A counting reward automaton compiled to integer tables, as the Numba count runs it.
+#
+# States are numbered as in `states`, then `final`; labels by their position in the sequence the table was made for, and one
+# column more for silent moves. `otherwise` is one rule more, without tests, after those that read a label.
+
+Values = npt.NDArray[np.int64]
+"""[counter]: the counters' values."""
+
+IS_ZERO, IS_NOT_ZERO, IS_ANY = 0, 1, 2
+
+LARGEST_VALUE = 2**62
+"""Counters are 64-bit integers here."""
+
+
+class CountingTable(NamedTuple):
+    """The rules of each state and label, one after the other.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> table = tabulate_counting(catalogue("letter-cra"), [frozenset("A"), frozenset("C")])
+    >>> table.first[0].tolist(), table.change[:2].tolist(), table.silent
+    ([0, 2, 3, 3], [[1], [0]], 2)
+    """
+
+    first: Integers
+    """[state, label + 1]: where the rules of each state and label begin; they end where the next begin."""
+    test: Integers
+    """[rule, counter]: IS_ZERO, IS_NOT_ZERO or IS_ANY."""
+    change: npt.NDArray[np.int64]
+    """[rule, counter]: what is added; a counter never falls below zero."""
+    target: Integers
+    """[rule]"""
+    reward: Rewards
+    """[rule]"""
+    silent: int
+    """The column of silent moves."""
+
+
+def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label]) -> CountingTable:
+    """Compile an automaton for these labels."""
+    states = {state: number for number, state in enumerate((*automaton.states, *automaton.final))}
+    rules: list[CountingTransition] = []
+    first = np.zeros((len(states), len(labels) + 2), np.int32)
+    for state, number in states.items():
+        for column, label in enumerate((*labels, None)):
+            first[number, column] = len(rules)
+            rules += _rules(automaton, state, label)
+        first[number, -1] = len(rules)
+    kinds = {ZERO: IS_ZERO, ANY_VALUE: IS_ANY}
+    shape = (len(rules), automaton.counters)
+    return CountingTable(
+        first,
+        np.array([[kinds.get(test, IS_NOT_ZERO) for test in rule.tests] for rule in rules], np.int32).reshape(shape),
+        np.array([rule.changes for rule in rules], np.int64).reshape(shape),
+        np.array([states[rule.target] for rule in rules], np.int32),
+        np.array([rule.reward for rule in rules], np.float64),
+        len(labels),
+    )
+
+
+def _rules(automaton: CountingRewardAutomaton, state: str, label: Label | None) -> list[CountingTransition]:
+    """The rules for a label in a state (None: the silent ones), and then what `otherwise` says."""
+    leaving = automaton.rules_from(state)
+    if label is None:
+        return [rule for rule in leaving if rule.silent]
+    automaton.alphabet.check(label)
+    reading = [rule for rule in leaving if rule.guard.holds(label)]
+    otherwise, count = automaton.otherwise, automaton.counters
+    if otherwise.action == "error" or state in automaton.final:
+        return reading
+    target = state if otherwise.target is None else otherwise.target
+    nothing = CountingTransition(state, target, ALWAYS, (ANY_VALUE,) * count, (0,) * count, otherwise.reward)
+    return [*reading, nothing]

@@ -1,0 +1,112 @@
+"""The configurations of a machine met so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
+
+What a configuration does on a label is found once, by the machine's step, and looked up ever after, whatever the height of
+its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.errors import BadSetting
+from pdrm.machines.stacks import Stacks
+from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.product.views import FullStack, View
+
+UNKNOWN = -1
+"""A configuration or successor that has not been explored."""
+
+FULL_VIEW = -1
+"""The k of a view of the whole stack."""
+
+LARGEST_KEY = 2**62
+
+
+class Configurations(NamedTuple):
+    """Configurations by number, and where each leads.
+
+    >>> found = Configurations.room(labels=2, states=3, nodes=4, capacity=5)
+    >>> found.after.shape, found.number.shape, int(found.made[0])
+    ((5, 2), (4, 3), 0)
+    """
+
+    state: Integers
+    """[configuration]: the machine state."""
+    node: Integers
+    """[configuration]: the stack."""
+    seen: npt.NDArray[np.int64]
+    """[configuration]: the number of what a policy sees: (code of the view) * states + state."""
+    after: Integers
+    """[configuration, label]: the configuration a label leads to, or UNKNOWN (or, for counters, UNDEFINED_LABEL)."""
+    paid: Rewards
+    """[configuration, label]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[configuration, label]: the moves a counting automaton makes for it. A pushdown machine's are not counted: [0, label]."""
+    number: Integers
+    """[node, state]: the configuration of a stack and a state, or UNKNOWN."""
+    counters: npt.NDArray[np.int64]
+    """[node, counter]: the values of a counting automaton's counters, whose vectors are numbered like stacks; else [0, 0]."""
+    made: npt.NDArray[np.int64]
+    """[1]: how many configurations there are."""
+    wanted: npt.NDArray[np.int64]
+    """[2]: the configuration and label whose successor a kernel cannot find itself (see `counters.py`)."""
+
+    @classmethod
+    def room(cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0) -> Configurations:
+        """No configuration yet, and room for some."""
+        return cls(
+            np.zeros(capacity, np.int32),
+            np.zeros(capacity, np.int32),
+            np.zeros(capacity, np.int64),
+            np.full((capacity, labels), UNKNOWN, np.int32),
+            np.zeros((capacity, labels), np.float64),
+            np.zeros((capacity if counters else 0, labels), np.int64),
+            np.full((nodes, states), UNKNOWN, np.int32),
+            np.zeros((nodes if counters else 0, counters), np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def grown(self, nodes: int) -> Configurations:
+        """The same configurations with room for `nodes` stacks and, if they fill half of theirs, twice as many."""
+        made, capacity = int(self.made[0]), len(self.state)
+        larger = 2 * capacity if 2 * made >= capacity else capacity
+        counters = self.counters.shape[1]
+        more = Configurations.room(self.after.shape[1], self.number.shape[1], nodes, larger, counters)
+        for name in ("state", "node", "seen", "after", "paid", "moves"):
+            getattr(more, name)[:made] = getattr(self, name)[:made]
+        more.number[: len(self.number)] = self.number
+        more.counters[: len(self.counters)] = self.counters
+        more.made[0] = made
+        more.wanted[:] = self.wanted
+        return more
+
+
+class Explored(NamedTuple):
+    """A machine under exploration: its table, the stacks and configurations met, and the k of the view."""
+
+    table: Table
+    stacks: Stacks
+    configurations: Configurations
+    k: int
+
+    @classmethod
+    def new(cls, table: Table, view: View, states: int, capacity: int = 1024) -> Explored:
+        """Nothing met yet. `states` is how many environment states there are: keys must tell them all apart."""
+        symbols = table.move.shape[2] - 1
+        k = FULL_VIEW if isinstance(view, FullStack) else view.k
+        powers = LARGEST_KEY.bit_length()  # of 2 already: a huge power is not worked out
+        if k > powers or (k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY):
+            fix = "use a smaller k, or FullStack() (--k full)"
+            raise BadSetting(f"k = {k} is more than a table can be indexed by", fix=fix)
+        stacks = Stacks.empty(symbols, capacity)
+        found = Configurations.room(table.move.shape[1], len(table.silent), capacity, capacity)
+        return cls(table, stacks, found, k)
+
+    def grown(self) -> Explored:
+        """The same, with more room."""
+        stacks = self.stacks.room(max(1, self.stacks.capacity // 2))
+        return Explored(self.table, stacks, self.configurations.grown(stacks.capacity), self.k)

@@ -1,0 +1,107 @@
+"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
+
+A negative number says why there is none yet: no room (call `explored.grown()`), or a counting automaton's step that Python
+makes (call `Counters.find`). Then ask again; nothing is lost or counted twice.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from pdrm.machines.stacks import OK, UNDEFINED, Stacks
+from pdrm.machines.step_kernel import begin, step
+from pdrm.machines.tables import IS_ANY, IS_ZERO, CountingTable, Values
+from pdrm.product.exploration import UNKNOWN, Configurations, Explored
+
+NO_ROOM = -1
+UNDEFINED_LABEL = -2
+"""The machine says `otherwise error` and no rule applies."""
+UNEXPLORED = -3
+"""The successor is to be found by `Counters.find`; `Configurations.wanted` says which."""
+
+
+@njit(cache=True, inline="always")
+def stack_code(stacks: Stacks, node: int, depth: int) -> int:
+    """A stack as one number: the node itself (depth -1), or its top symbols as digits (0 where there are none)."""
+    code, base = 0, stacks.child.shape[1]
+    for _ in range(depth):
+        code = code * base + stacks.symbol[node]
+        node = stacks.parent[node]
+    return node if depth < 0 else code
+
+
+@njit(cache=True)
+def configuration(explored: Explored, state: int, node: int) -> int:
+    """The number of a configuration, given one where it is new."""
+    found = explored.configurations
+    number = int(found.number[node, state])
+    if number == UNKNOWN:
+        number = int(found.made[0])
+        if number == len(found.state):
+            return NO_ROOM
+        found.state[number] = state
+        found.node[number] = node
+        found.seen[number] = stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
+        found.number[node, state] = number
+        found.made[0] = number + 1
+    return number
+
+
+@njit(cache=True)
+def first_configuration(explored: Explored) -> tuple[int, float]:
+    """The configuration that an episode begins with, and what the silent moves before the first label pay."""
+    state, node, paid, status = begin(explored.table, explored.stacks)
+    if status != OK:
+        return NO_ROOM, 0.0
+    return configuration(explored, state, node), paid
+
+
+@njit(cache=True)
+def explore(explored: Explored, here: int, label: int) -> int:
+    """Where a label leads from a configuration, found by the machine's step and kept."""
+    found: Configurations = explored.configurations
+    if len(found.moves) > 0:
+        after = int(found.after[here, label])
+        if after == UNKNOWN:
+            found.wanted[0], found.wanted[1] = here, label
+            after = UNEXPLORED
+        return after
+    state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
+    if status == UNDEFINED:
+        return UNDEFINED_LABEL
+    if status != OK:
+        return NO_ROOM
+    after = configuration(explored, state, node)
+    if after >= 0:
+        found.after[here, label] = after
+        found.paid[here, label] = paid
+    return after
+
+
+@njit(cache=True)
+def count(table: CountingTable, state: int, counters: Values, label: int, most: int) -> tuple[int, float, int]:
+    """Read a label and take a counting automaton's silent moves until none applies; `counters` are changed in place.
+
+    Returns the state, what was paid, and the moves: 0 where no rule reads the label, most + 2 where more silent moves than
+    `most` would follow.
+    """
+    here, column, paid, moves = int(state), int(label), 0.0, 0
+    while moves < most + 2:
+        move = -1
+        for rule in range(table.first[here, column], table.first[here, column + 1]):
+            applies = True
+            for counter in range(len(counters)):
+                test = table.test[rule, counter]
+                if test != IS_ANY and (test == IS_ZERO) != (counters[counter] == 0):
+                    applies = False
+            if applies:
+                move = rule
+                break
+        if move < 0:
+            break
+        for counter in range(len(counters)):
+            counters[counter] = max(0, counters[counter] + table.change[move, counter])
+        here, column = int(table.target[move]), table.silent
+        paid += table.reward[move]
+        moves += 1
+    return here, paid, moves

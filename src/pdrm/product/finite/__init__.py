@@ -1,1 +1,0 @@
-"""The finite product: every product state that can be reached, up to a named bound."""

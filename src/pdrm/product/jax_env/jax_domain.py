@@ -1,0 +1,175 @@
+"""Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from pdrm.domains import water
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
+
+# --- Random numbers inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and their position.
+#
+# A few integer operations that the compiler fuses with what surrounds them, where JAX's own generator would be a kernel of
+# its own on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes too. For anything else, `jax.random.key(key)`.
+
+Key = jax.Array
+"""A scalar uint32."""
+
+STRIDE = 0x9E3779B9
+"""The golden ratio's fraction: positions are this far apart before they are hashed."""
+
+
+def hashed(word: jax.Array) -> jax.Array:
+    """A bijection of 32-bit words in which every bit depends on every other."""
+    word = (word ^ (word >> 17)) * jnp.uint32(0xED5AD4BB)
+    word = (word ^ (word >> 11)) * jnp.uint32(0xAC4C1B51)
+    word = (word ^ (word >> 15)) * jnp.uint32(0x31848BAB)
+    return word ^ (word >> 14)
+
+
+def key_of(key: Key, number: jax.Array | int) -> Key:
+    """The key with this number below a key; of a whole array of numbers, as many keys.
+
+    >>> int(key_of(jnp.uint32(1), 2)) == int(key_of(jnp.uint32(1), jnp.arange(3))[2])
+    True
+    """
+    return hashed(hashed(key ^ jnp.uint32(0x5851F42D)) + jnp.uint32(STRIDE) * jnp.asarray(number, jnp.uint32))
+
+
+def uniforms(key: Key, count: int) -> jax.Array:
+    """So many numbers in [0, 1), float32, multiples of 2^-24.
+
+    >>> uniforms(jnp.uint32(7), 3).shape
+    (3,)
+    """
+    words = hashed(key + jnp.uint32(STRIDE) * jnp.arange(1, count + 1, dtype=jnp.uint32))
+    numbers: jax.Array = (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
+    return numbers
+
+
+def seeded(seed: int | jax.Array) -> Key:
+    """The key of a seed."""
+    return hashed(jnp.asarray(seed, jnp.uint32) + jnp.uint32(STRIDE))
+
+
+# --- Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such.
+#
+# A domain is a few pure functions of one environment (no batch axis: the learners map them). To bring your own, make a
+# `JaxDomain` of your functions.
+
+State = Any
+"""A pytree of arrays."""
+
+
+class Moved(NamedTuple):
+    """What a step of a domain comes to."""
+
+    state: State
+    label: jax.Array
+    """int32: position in `labels`."""
+    reward: jax.Array
+    """The environment's own."""
+    terminated: jax.Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JaxDomain:
+    """A labelled MDP as functions."""
+
+    name: str
+    labels: tuple[Label, ...]
+    start: Callable[[Key], tuple[State, jax.Array]]
+    """key -> a first state, and the number of the label emitted then (-1: none)."""
+    step: Callable[[State, jax.Array, Key], Moved]
+    """state, action, key -> what follows."""
+    observe: Callable[[State], jax.Array]
+    """state -> a vector of float32."""
+    observation_size: int
+    actions: int
+    """How many there are; 0 where an action is a vector."""
+    action_size: int = 0
+    """Numbers of an action that is a vector, each in [-1, 1]."""
+    step_limit: Any
+    """Steps after which an episode is truncated."""
+    machine: str | None = None
+    """The catalogue machine that it goes with."""
+    lowest: float | None = None
+    highest: float | None = None
+    """The least and the greatest return of an episode with that machine, where known."""
+
+
+def water_domain(world: water.WaterWorld) -> JaxDomain:
+    """WaterWorld; its numbers may be traced, so that boxes of several sizes run in one program.
+
+    >>> water_domain(water.WaterWorld(side=20.0)).observation_size
+    44
+    """
+
+    def start(key: Key) -> tuple[State, jax.Array]:
+        return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
+
+    def step(state: State, action: jax.Array, key: Key) -> Moved:
+        push = jnp.clip(action, -1, 1) if world.continuous else jnp.asarray(water.PUSHES, jnp.float32)[action]
+        state, label = water.advance(world, state, push, uniforms(key, water.STEP_NUMBERS), jnp)
+        return Moved(state, label, jnp.float32(0), jnp.bool_(False))
+
+    discrete = not world.continuous
+    return JaxDomain(
+        name=world.name if type(world.side) in (int, float) else "water",
+        labels=water.LABELS,
+        start=start,
+        step=step,
+        observe=lambda state: water.observe(world, state, jnp),
+        observation_size=water.OBSERVED,
+        actions=len(water.ACTIONS) if discrete else 0,
+        action_size=0 if discrete else 2,
+        step_limit=world.step_limit,
+        machine="water",
+        lowest=0.0,
+        highest=116_001.0,
+    )
+
+
+def finite_domain(domain: FiniteDomain) -> JaxDomain:
+    """A finite domain, its state observed one-hot.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> finite_domain(domain("letter")).observation_size
+    42
+    """
+    arrays = domain.arrays
+    following, label, terminal = jnp.asarray(arrays.next), jnp.asarray(arrays.label), jnp.asarray(arrays.terminal)
+    up_to = jnp.asarray(arrays.probability.cumsum(axis=2), jnp.float32)
+    start_up_to = jnp.asarray(arrays.start_probability.cumsum(), jnp.float32)
+    reward = jnp.asarray(arrays.reward, jnp.float32)
+
+    def picked(sums: jax.Array, key: Key) -> jax.Array:
+        return jnp.minimum((uniforms(key, 1)[0] >= sums).sum(), (sums < sums[-1]).sum())
+
+    def start(key: Key) -> tuple[State, jax.Array]:
+        chosen = picked(start_up_to, key)
+        return jnp.asarray(arrays.start_state)[chosen], jnp.asarray(arrays.start_label)[chosen]
+
+    def step(state: State, action: jax.Array, key: Key) -> Moved:
+        place = (state, action, picked(up_to[state, action], key))
+        there = following[place]
+        return Moved(there, label[place], reward[place], terminal[there])
+
+    return JaxDomain(
+        name=domain.name,
+        labels=domain.labels,
+        start=start,
+        step=step,
+        observe=lambda state: jax.nn.one_hot(state, domain.states),
+        observation_size=domain.states,
+        actions=len(domain.actions),
+        step_limit=domain.step_limit,
+        machine=domain.machine,
+        lowest=domain.lowest,
+        highest=domain.highest,
+    )

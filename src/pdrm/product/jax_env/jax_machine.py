@@ -1,0 +1,161 @@
+"""A machine's table in JAX: the same moves as `pdrm.machines.tables`, on stacks of a fixed depth packed into 32-bit words.
+
+A symbol takes a few bits, the top one the lowest bits of the first word, so push and pop are shifts and every step is
+arithmetic on a few integers. A push onto a full stack is lost and reported as OVERFLOW; a label for which the machine has
+no move leaves the configuration as it is and is reported as UNDEFINED.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pdrm.errors import BadSetting
+from pdrm.machines.tables import Symbols, Table, begin_table
+
+OK, UNDEFINED, OVERFLOW, FINISHED = 0, 1, 2, 3
+"""Statuses; of several, the highest. FINISHED: an episode begins in a final state."""
+
+
+class Packed(NamedTuple):
+    """A configuration."""
+
+    state: jax.Array
+    """int32"""
+    words: jax.Array
+    """[words] uint32: the stack, top first."""
+    height: jax.Array
+    """int32: how many symbols it holds."""
+
+
+class MachineStep(NamedTuple):
+    """The configuration after a label, what it paid, and the status."""
+
+    configuration: Packed
+    reward: jax.Array
+    status: jax.Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JaxMachine:
+    """A table, and how deep a stack it may have.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.machines.tables import tabulate
+    >>> machine = JaxMachine(tabulate(catalogue("letter"), [frozenset("A")]), depth=8)
+    >>> stepped = machine.step(machine.begin().configuration, 0)
+    >>> machine.top(stepped.configuration, 3).tolist(), round(float(stepped.reward), 2)
+    ([2, 1, 0], -0.01)
+    """
+
+    table: Table
+    depth: int = 32
+    """Symbols that a stack may hold."""
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise BadSetting(f"a stack of depth {self.depth}", fix="at least 1 symbol")
+
+    @property
+    def bits(self) -> int:
+        """Of a symbol."""
+        return max(1, int(self.table.move.shape[2] - 1).bit_length())
+
+    @property
+    def symbols_per_word(self) -> int:
+        """How many fit a word."""
+        return 32 // self.bits
+
+    @property
+    def states(self) -> int:
+        """How many there are, final ones included."""
+        return len(self.table.silent)
+
+    @property
+    def symbols(self) -> int:
+        """How many different things can stand at a place of the stack, nothing among them."""
+        return int(self.table.move.shape[2])
+
+    def begin(self) -> MachineStep:
+        """The configuration after the silent moves before the first label, and what they paid."""
+        first = begin_table(self.table)
+        if len(first.stack) > self.depth:
+            raise BadSetting(f"the machine's first stack does not fit a depth of {self.depth}", fix="a larger depth")
+        return MachineStep(self.packed(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
+
+    def packed(self, state: int, stack: Symbols) -> Packed:
+        """A configuration given as numbers, the stack top first."""
+        words = [0] * -(-self.depth // self.symbols_per_word)
+        for place, symbol in enumerate(stack):
+            words[place // self.symbols_per_word] |= symbol << (self.bits * (place % self.symbols_per_word))
+        return Packed(jnp.int32(state), jnp.array(words, jnp.uint32), jnp.int32(len(stack)))
+
+    def top(self, configuration: Packed, k: int) -> jax.Array:
+        """[k] int32: the top k symbols, 0 where there is none."""
+        here = min(k, self.depth)
+        words = configuration.words[: -(-here // self.symbols_per_word)]
+        shifts = self.bits * np.arange(min(here, self.symbols_per_word), dtype=np.uint32)
+        symbols = ((words[:, None] >> shifts) & jnp.uint32((1 << self.bits) - 1)).reshape(-1)[:here]
+        return jnp.pad(symbols, (0, k - here)).astype(jnp.int32)
+
+    def final(self, configuration: Packed) -> jax.Array:
+        """Whether the state is final."""
+        return configuration.state >= self.table.first_final
+
+    def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
+        """Read one label, then take silent moves until none applies."""
+        table = self.table
+        move = jnp.asarray(table.move)[configuration.state, label, self._symbol(configuration.words, 0)]
+        after = self._moved(configuration, move, jnp.float32(0))
+        if isinstance(table.silent, np.ndarray) and not (table.silent >= 0).any():
+            return after  # known when the program is made: no loop is needed
+        silent = jnp.asarray(table.silent)
+
+        def pending(step: MachineStep) -> jax.Array:
+            now = step.configuration
+            return silent[now.state, self._symbol(now.words, 0)]
+
+        def moved(step: MachineStep) -> MachineStep:
+            one = self._moved(step.configuration, pending(step), step.reward)
+            return one._replace(status=jnp.maximum(step.status, one.status))
+
+        return jax.lax.while_loop(lambda step: pending(step) >= 0, moved, after)
+
+    def _moved(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
+        """One move; -1 is none, and leaves everything as it is."""
+        table, defined = self.table, move >= 0
+        pops = defined & (jnp.asarray(table.pops)[move] > 0)
+        words = jnp.where(pops, self._popped(before.words), before.words)
+        height = before.height - pops
+        overflow = jnp.bool_(False)
+        for place in range(table.push.shape[1]):
+            pushes = defined & (place < jnp.asarray(table.pushes)[move])
+            fits = height < self.depth
+            symbol = jnp.asarray(table.push)[move, place]
+            words = jnp.where(pushes & fits, self._pushed(words, symbol), words)
+            height = height + (pushes & fits)
+            overflow = overflow | (pushes & ~fits)
+        state = jnp.where(defined, jnp.asarray(table.target)[move], before.state)
+        reward = paid + jnp.where(defined, jnp.asarray(table.reward, jnp.float32)[move], 0)
+        status = jnp.where(defined, jnp.where(overflow, OVERFLOW, OK), UNDEFINED)
+        return MachineStep(Packed(state, words, height), reward, status)
+
+    def _symbol(self, words: jax.Array, place: int) -> jax.Array:
+        shift = self.bits * (place % self.symbols_per_word)
+        symbol: jax.Array = (words[place // self.symbols_per_word] >> shift) & jnp.uint32((1 << self.bits) - 1)
+        return symbol
+
+    def _pushed(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
+        used, last = self.bits * self.symbols_per_word, self.bits * (self.symbols_per_word - 1)
+        carried = jnp.concatenate((symbol.astype(jnp.uint32)[None], words[:-1] >> last))
+        above: jax.Array = ((words << self.bits) | carried) & jnp.uint32((1 << used) - 1)
+        return above
+
+    def _popped(self, words: jax.Array) -> jax.Array:
+        last = self.bits * (self.symbols_per_word - 1)
+        below = jnp.concatenate((words[1:] & jnp.uint32((1 << self.bits) - 1), jnp.zeros(1, jnp.uint32)))
+        return (words >> self.bits) | (below << last)

@@ -1,0 +1,49 @@
+"""Views: what of the stack a policy sees. All of it (Section 3, Policy), or the top k symbols (k-policy)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pdrm.errors import BadSetting
+from pdrm.machines.transitions import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class FullStack:
+    """The whole stack.
+
+    >>> FullStack().of(("A", "#"))
+    ('A', '#')
+    """
+
+    def of(self, stack: Stack) -> Stack:
+        """What is seen of a stack."""
+        return stack
+
+    def __str__(self) -> str:
+        return "full"
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The top min(k, height) symbols; k = 0 sees no stack at all.
+
+    >>> TopK(1).of(("A", "#")), TopK(0).of(("A",)), str(TopK(2))
+    (('A',), (), '2')
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
+            raise BadSetting(f"k is {self.k!r}, but must be a whole number from 0 on", fix="use k=1, or FullStack()")
+
+    def of(self, stack: Stack) -> Stack:
+        """What is seen of a stack."""
+        return stack[: self.k]
+
+    def __str__(self) -> str:
+        return str(self.k)
+
+
+View = FullStack | TopK

@@ -1,0 +1,246 @@
+"""The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from math import isfinite
+from typing import Any, Literal
+
+import gymnasium
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+
+from pdrm.errors import (
+    BadEnvironmentReward,
+    BadSetting,
+    CannotWrap,
+    EpisodeOver,
+    FinishedAtReset,
+    PdrmError,
+)
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import Label
+from pdrm.machines.transitions import Stack
+from pdrm.product.any_machine import MachineLike, pushdown_machine
+from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, kept, label_of
+from pdrm.product.observation import Observing
+from pdrm.product.quick_step import QuickStep
+from pdrm.product.views import TopK, View
+
+# --- The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment.
+#
+# The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
+# states terminate, and `info["machine"]` says what it did. Episodes begin with the machine's silent moves and the label at
+# reset, if there is one; what they pay is in the `info` of `reset`, since Gymnasium's `reset` returns no reward.
+
+TOP_1 = TopK(1)
+SEES_TOP = Observing(TOP_1)
+
+
+class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """An environment with a machine that watches it; `pdrm.wrap` explains the arguments.
+
+    >>> bare = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    >>> labels = lambda before, action, after, info: {"A"} if after == 4 else {"B"} if after == 5 else set()
+    >>> env = MachineEnv(bare, "letter", labels)
+    >>> env.reset(seed=0)[0]
+    {'observation': 0, 'machine': 0, 'stack': array([1])}
+    >>> observation, reward, terminated, truncated, info = env.step(1)
+    >>> reward, str(env.configuration), info["machine"]["label"]
+    (-0.01, 'u0, A #', frozenset({'A'}))
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        machine: MachineLike,
+        labels: Labels,
+        observing: Observing = SEES_TOP,
+        labels_at_reset: LabelsAtReset | None = None,
+    ) -> None:
+        if not isinstance(env, gymnasium.Env):
+            raise CannotWrap(f"{env!r} is no gymnasium.Env", fix=_instead_of(env))
+        # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
+        # something that cannot be.
+        settings = {"machine": machine, "labels": labels, "observing": observing, "labels_at_reset": labels_at_reset}
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **settings)
+        gymnasium.Wrapper.__init__(self, env)
+        self.machine = pushdown_machine(machine)
+        self._labelling = Labelling(labels, labels_at_reset)
+        self._compares = labels != "info"
+        self._quick = QuickStep(self.machine)
+        self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
+        self._form = observing.form(env.observation_space, self.machine)
+        self.observation_space = self._form.space
+        self._observation: Any = None
+        self._state, self._stack, _ = self._quick.begin()
+        self._taken, self._over = 0, True
+        self._check_not_final()
+
+    @property
+    def configuration(self) -> Configuration:
+        """The machine's configuration now."""
+        return Configuration(self._state, self._stack)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one."""
+        self._over, self._taken = True, 0
+        observation, info = self.env.reset(seed=seed, options=options)
+        if "machine" in info:
+            raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
+        self._state, self._stack, paid = self._quick.begin()
+        label = None
+        try:
+            events = self._labelling.reset(observation, info)
+            if events is not None:
+                label = label_of(events, self._events, self._labelling.source_at_reset)
+                self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
+                paid += more
+            self._check_not_final()
+            seen = self._form.put(observation, self._state, self._stack)
+        except PdrmError as error:
+            raise self._located(error, self._labelling.source_at_reset) from None
+        self._observation, self._over = kept(observation) if self._compares else None, False
+        return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
+        """One action: the environment moves, the machine reads the label of the move, and both pay."""
+        if self._over:
+            raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._taken += 1
+        self._over = True  # until the machine has followed: after an error between the two they are out of step
+        try:
+            events = self._labelling.step(self._observation, action, observation, info)
+            label = label_of(events, self._events, self._labelling.source)
+            state, stack, paid = self._quick.step(self._state, self._stack, label)
+            self._state, self._stack = state, stack
+            own = float(reward)
+            if not isfinite(own):
+                raise BadEnvironmentReward(f"the environment paid {own}", fix="rewards are finite numbers")
+            seen = self._form.put(observation, state, stack)
+        except PdrmError as error:
+            raise self._located(error, self._labelling.source) from None
+        self._observation = kept(observation) if self._compares else None
+        record = _record(paid, own, bool(terminated), state, stack, label)
+        self._over = terminated = terminated or state in self._final
+        return seen, own + paid, terminated, truncated, {**info, "machine": record}
+
+    def _check_not_final(self) -> None:
+        if self._state in self._final:
+            raise FinishedAtReset(
+                f"machine `{self.machine.name}` is in its final state `{self._state}` before the first action",
+                fix="let the first label, not the start, lead there",
+            )
+
+    def _located(self, error: PdrmError, source: str) -> PdrmError:
+        """The error, with the labelling function, the environment and the step that it came from."""
+        when = f"step {self._taken} of an episode" if self._taken else "reset"
+        return type(error)(f"{error.message} (labelled by {source}, at {when} of {self.env})", fix=error.fix)
+
+
+def wrap(  # noqa: PLR0913 - each is a choice of its own
+    env: gymnasium.Env[Any, Any],
+    machine: MachineLike,
+    labels: Labels,
+    view: View = TOP_1,
+    *,
+    flatten: bool = False,
+    discrete: bool = False,
+    depth: int | None = None,
+    labels_at_reset: LabelsAtReset | None = None,
+) -> MachineEnv:
+    """Put a machine on any Gymnasium environment.
+
+    machine: a machine, the path of its file, its name in the catalogue, or its text; reward machines, and counting automata
+    with one counter, are translated. labels: `labels(observation, action, next_observation, info)` returns the set of events true
+    after a step; "info" reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label read before
+    the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
+    view: what is seen of the stack; `FullStack()` needs a `depth`, and a higher stack is an error. The observation is a
+    dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one.
+
+    >>> import gymnasium
+    >>> def events(observation, action, next_observation, info):
+    ...     return {"A"} if next_observation == 1 else set()
+    >>> env = wrap(gymnasium.make("FrozenLake-v1", is_slippery=False), "letter", events)
+    >>> env.reset(seed=0)[0]
+    {'observation': 0, 'machine': 0, 'stack': array([1])}
+    >>> env.step(2)[:2]
+    ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
+    """
+    return MachineEnv(env, machine, labels, Observing(view, depth, flatten, discrete), labels_at_reset)
+
+
+def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
+    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None
+) -> dict[str, Any]:
+    """The entry `machine` of `info`; `environment_terminated` is the environment's own, without the machine's final states."""
+    return {
+        "reward": reward,
+        "environment_reward": environment_reward,
+        "environment_terminated": ended,
+        "state": state,
+        "stack": stack,
+        "label": label,
+    }
+
+
+def _instead_of(env: object) -> str:
+    if isinstance(env, str):
+        return f"make it first: gymnasium.make({env!r})"
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        return "use pdrm.wrap_vector with the functions that make the sub-environments"
+    return "wrap an environment that follows Gymnasium's interface"
+
+
+# --- Many products side by side: a machine on each sub-environment, then Gymnasium's own vector environments.
+#
+# Each machine sits inside its sub-environment, so Gymnasium resets the two together, in every autoreset mode. A machine put
+# around a finished vector environment could not: its final state would have to reset one sub-environment from outside.
+
+EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
+
+
+def wrap_vector(
+    env_fns: Iterable[EnvFunction],
+    machine: MachineLike,
+    labels: Labels,
+    *,
+    mode: Literal["sync", "async"] = "sync",
+    autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    **settings: Any,  # noqa: ANN401 - handed on to `wrap`
+) -> VectorEnv[Any, Any, Any]:
+    """A vector environment of products: in this process ("sync"), or each in a process of its own ("async").
+
+    env_fns: functions that each make one environment. settings: `view`, `flatten`, `discrete`, `depth` and
+    `labels_at_reset`, as for `wrap`.
+
+    >>> make = partial(gymnasium.make, "FrozenLake-v1")
+    >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations["stack"].tolist(), infos["machine"]["state"].tolist()
+    ([[1], [1]], ['u0', 'u0'])
+    """
+    functions = list(env_fns) if isinstance(env_fns, Iterable) else []
+    if not functions or not all(callable(function) for function in functions):
+        raise CannotWrap(
+            f"{env_fns!r} is no list of functions that make environments",
+            fix='wrap before vectorising: wrap_vector([partial(gymnasium.make, "FrozenLake-v1")] * 4, machine, labels)',
+        )
+    known = [known.value for known in AutoresetMode]
+    if not isinstance(autoreset, AutoresetMode) and autoreset not in known:
+        raise BadSetting(f"`autoreset` is {autoreset!r}", fix=f"use one of {', '.join(known)}")
+    # Loaded once and here, so that a faulty machine is reported before any process is started.
+    shared = pushdown_machine(machine)
+    makers = [partial(_made, function, shared, labels, settings) for function in functions]
+    match mode:
+        case "sync":
+            return SyncVectorEnv(makers, autoreset_mode=autoreset)
+        case "async":
+            return AsyncVectorEnv(makers, autoreset_mode=autoreset)
+    raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
+
+
+def _made(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:
+    return wrap(function(), machine, labels, **settings)
