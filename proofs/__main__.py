@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pdrm.errors import PdrmError
-from pdrm.files import write
+from pdrm.files import write_atomically
 from proofs.budget import seconds_of
 from proofs.checked import checked
 from proofs.page import page
@@ -45,7 +45,7 @@ def main(
     try:
         code = 0 if asked.page else Session(console, proofs, folder, fresh=asked.fresh).run(asked.budget, asked.workers)
         if not asked.names:
-            write(page_at, page(known, folder).encode())
+            write_atomically(page_at, page(known, folder).encode())
             console.print(f"wrote {os.path.relpath(page_at)}", markup=False)
     except PdrmError as error:
         console.print(str(error), markup=False)

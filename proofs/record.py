@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from pdrm.files import write
+from pdrm.files import write_atomically
 from proofs.checked import Checked
 from proofs.proof import Proof
 from proofs.source import ROOT
@@ -84,7 +84,7 @@ def load(proof: Proof, source: str, folder: Path = FOLDER) -> Record:
 def save(proof: Proof, record: Record, folder: Path = FOLDER) -> None:
     """Replace the record of a proof, whole or not at all."""
     folder.mkdir(exist_ok=True)
-    write(_file(proof, record.source, folder), json.dumps(asdict(record)).encode())
+    write_atomically(_file(proof, record.source, folder), json.dumps(asdict(record)).encode())
 
 
 def _file(proof: Proof, source: str, folder: Path) -> Path:

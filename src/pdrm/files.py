@@ -26,7 +26,7 @@ STRAIGHT = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of files that a program has open: one may be a plain file, and replacing it would cut the program off from it."""
 
 
-def write(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete."""
     try:
         mode = _mode(path)
@@ -78,10 +78,10 @@ def _new_mode() -> int:
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def arrays_in(data: bytes) -> Arrays:
+def read_arrays(data: bytes) -> Arrays:
     """The arrays in the bytes of an `.npz` file, by name; `ValueError` says what is wrong.
 
-    >>> arrays_in(b"no")
+    >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
     ValueError: it is no .npz file, or only a part of one
@@ -114,12 +114,12 @@ def _array(found: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401 - NumPy's
 # --- Folders for results: made where they are not there, or an error that says why not.
 
 
-def made(folder: Path, fix: str = "choose another with -o") -> Path:
+def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
     """The folder, with those above it, made where it is not there; asked for before anything long begins.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
-    ...     made(Path(place) / "runs" / "mine").is_dir()
+    ...     ensure_folder(Path(place) / "runs" / "mine").is_dir()
     True
     """
     try:

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from pdrm.files import arrays_in
+from pdrm.files import read_arrays
 
 
 def saved(**arrays):
@@ -15,7 +15,7 @@ def saved(**arrays):
 
 
 def test_what_was_saved_comes_back():
-    found = arrays_in(saved(one=np.arange(3), two=np.array("word")))
+    found = read_arrays(saved(one=np.arange(3), two=np.array("word")))
     assert found["one"].tolist() == [0, 1, 2]
     assert str(found["two"]) == "word"
 
@@ -39,7 +39,7 @@ def single():
 )
 def test_anything_else_is_refused(data, why):
     with pytest.raises(ValueError, match=why) as caught:
-        arrays_in(data)
+        read_arrays(data)
     assert "pickle" not in str(caught.value)
 
 
@@ -47,4 +47,4 @@ def test_a_damaged_array_is_named():
     data = bytearray(saved(one=np.arange(1000)))
     data[300] ^= 0xFF
     with pytest.raises(ValueError, match="`one` is damaged"):
-        arrays_in(bytes(data))
+        read_arrays(bytes(data))

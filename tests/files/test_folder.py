@@ -6,7 +6,7 @@ from pdrm.errors import CannotWrite
 from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import perform
 from pdrm.experiments.water_runs import programs_of, record
-from pdrm.files import made
+from pdrm.files import ensure_folder
 from pdrm.learning.deep import deep_run as deep
 from pdrm.learning.deep.deep_training import settings_of
 from pdrm.learning.tabular.run import RunSpec, execute
@@ -23,7 +23,7 @@ def deep_spec():
 @pytest.mark.parametrize(
     "asked",
     [
-        made,
+        ensure_folder,
         lambda folder: execute(SPEC, folder),
         lambda folder: perform(SPEC, folder),
         lambda folder: run_study([], folder),
@@ -42,5 +42,5 @@ def test_where_a_file_is_in_the_way(asked, tmp_path):
 
 def test_one_that_is_there_is_left_alone(tmp_path):
     (tmp_path / "kept.txt").write_text("kept")
-    assert made(tmp_path) == tmp_path
+    assert ensure_folder(tmp_path) == tmp_path
     assert (tmp_path / "kept.txt").read_text() == "kept"

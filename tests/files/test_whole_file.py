@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from pdrm.errors import CannotWrite
-from pdrm.files import write
+from pdrm.files import write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and users as on POSIX")
 
 
 def test_new_and_old_files(tmp_path):
     file = tmp_path / "a"
-    write(file, b"one")
+    write_atomically(file, b"one")
     file.chmod(0o640)
-    write(file, b"two")
+    write_atomically(file, b"two")
     assert file.read_bytes() == b"two"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert list(tmp_path.iterdir()) == [file]
@@ -33,7 +33,7 @@ def test_a_link_stays_and_its_file_is_written(tmp_path):
     link, file = tmp_path / "link", folder / "file"
     link.symlink_to(Path("there") / "file")  # to nothing, at first
     for content in (b"one", b"two"):
-        write(link, content)
+        write_atomically(link, content)
         assert link.is_symlink()
         assert file.read_bytes() == content
     assert list(folder.iterdir()) == [file]
@@ -45,7 +45,7 @@ def test_links_in_a_ring_are_refused(tmp_path):
     one.symlink_to(other)
     other.symlink_to(one)
     with pytest.raises(CannotWrite):
-        write(one, b"x")
+        write_atomically(one, b"x")
     assert one.is_symlink()
 
 
@@ -56,7 +56,7 @@ def test_a_pipe_is_written_to(tmp_path):
     found = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    write(pipe, b"through")
+    write_atomically(pipe, b"through")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     reader.join(10)
     assert found == [b"through"]
@@ -66,7 +66,9 @@ def test_a_pipe_is_written_to(tmp_path):
 @pytest.mark.parametrize("redirected", [True, False])
 def test_standard_output_is_written_to(tmp_path, redirected):
     # not /dev/stdout, a link in a folder that root may write in: a fault must not be able to replace it
-    code = "from pathlib import Path; from pdrm.files import write; write(Path('/dev/fd/1'), b'out')"
+    code = (
+        "from pathlib import Path; from pdrm.files import write_atomically; write_atomically(Path('/dev/fd/1'), b'out')"
+    )
     file = tmp_path / "file"
     with file.open("wb") as out:
         before = file.stat().st_ino
@@ -79,9 +81,9 @@ def test_standard_output_is_written_to(tmp_path, redirected):
 
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(CannotWrite, match="directory"):
-        write(tmp_path, b"x")
+        write_atomically(tmp_path, b"x")
     with pytest.raises(CannotWrite):
-        write(tmp_path / "none" / "a", b"x")
+        write_atomically(tmp_path / "none" / "a", b"x")
     assert not list(tmp_path.iterdir())
 
 
@@ -97,7 +99,7 @@ def test_a_file_that_may_not_be_written_is_not_replaced():
             os.seteuid(65534)
         try:
             with pytest.raises(CannotWrite, match="permission denied"):
-                write(file, b"new")
+                write_atomically(file, b"new")
         finally:
             os.seteuid(user)
             folder.chmod(0o700)
@@ -107,13 +109,13 @@ def test_a_file_that_may_not_be_written_is_not_replaced():
 
 def test_nothing_is_left_behind_by_ctrl_c(tmp_path, monkeypatch):
     file = tmp_path / "a"
-    write(file, b"old")
+    write_atomically(file, b"old")
 
     def interrupted(_handle):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", interrupted)  # the content is on the disk before it takes the old one's place
     with pytest.raises(KeyboardInterrupt):
-        write(file, b"new")
+        write_atomically(file, b"new")
     assert list(tmp_path.iterdir()) == [file]
     assert file.read_bytes() == b"old"

@@ -16,7 +16,7 @@ import numpy as np
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import YES, Answer
 from pdrm.errors import BadCertificate
-from pdrm.files import write
+from pdrm.files import write_atomically
 
 FORMAT = "pdrm certificate 1"
 
@@ -74,7 +74,7 @@ class Certificate:
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""
-        write(path, json.dumps({"format": FORMAT, **asdict(self)}).encode())
+        write_atomically(path, json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
 def load_certificate(path: str | Path) -> Certificate:

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from pdrm import __version__
-from pdrm.files import write
+from pdrm.files import write_atomically
 
 Figures = dict[str, float]
 """Named numbers, as `pdrm bench --json` prints them."""
@@ -116,7 +116,7 @@ def versions(name: str) -> dict[str, str]:
 def write_record(record: Record, folder: Path) -> Path:
     """Write it into a folder, under its name; returns the file."""
     path = folder / f"{record.name}.json"
-    write(path, (json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, (json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n").encode())
     return path
 
 

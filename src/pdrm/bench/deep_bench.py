@@ -21,7 +21,7 @@ import numpy as np
 from pdrm.bench.bench_record import Figures, Told, recorded, write_record
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, PdrmError
-from pdrm.files import made
+from pdrm.files import ensure_folder
 from pdrm.language.loading import catalogue
 from pdrm.learning.deep.deep_run import device_name, on_accelerator
 from pdrm.learning.deep.deep_settings import PPO, Deep
@@ -192,7 +192,7 @@ def record_name() -> str:
 
 def main(folder: Path, seconds: float = 20.0) -> None:
     """Measure and write the record."""
-    folder = made(folder, fix="choose another folder")
+    folder = ensure_folder(folder, fix="choose another folder")
     figures = bench_deep(seconds, lambda what, done: print(f"{done:4.0%} {what}", file=sys.stderr))  # noqa: T201
     command = f"python -m pdrm.bench.deep_bench FOLDER {seconds:g}"
     path = write_record(recorded(record_name(), command, figures), folder)

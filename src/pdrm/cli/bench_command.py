@@ -35,10 +35,10 @@ def bench(
     Example: pdrm bench tabular --seconds 20
     """
     from pdrm.bench.bench_record import rounded
-    from pdrm.files import made
+    from pdrm.files import ensure_folder
 
     chosen = _chosen(what, output)
-    folder = None if record is None else made(record, fix="choose another folder")
+    folder = None if record is None else ensure_folder(record, fix="choose another folder")
     found, left = _measured(chosen, seconds, folder)
     if not found or (what and left):
         raise next(iter(left.values()))

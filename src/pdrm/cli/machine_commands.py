@@ -165,7 +165,7 @@ def fmt(
 
     Example: pdrm fmt task.pdrm
     """
-    from pdrm.files import write
+    from pdrm.files import write_atomically
     from pdrm.language.loading import parse
     from pdrm.language.source import decode, read_bytes
     from pdrm.language.writer import lay_out
@@ -181,7 +181,7 @@ def fmt(
         typer.echo(f"{file} would change")
         raise typer.Exit(1)
     else:
-        write(file, after.encode())
+        write_atomically(file, after.encode())
         typer.echo(f"laid out {file}")
 
 

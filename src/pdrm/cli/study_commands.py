@@ -20,7 +20,7 @@ from pdrm.experiments.paper.water_programs import FIGURES, Program
 from pdrm.experiments.run_study import Outcome, recorded_outcome, store_in
 from pdrm.experiments.study import MOST_SEEDS, Study, too_many_seeds
 from pdrm.experiments.water_records import OWN
-from pdrm.files import made
+from pdrm.files import ensure_folder
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims import Judged, Part
@@ -51,7 +51,7 @@ INTERRUPTED = 130
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Outcome:
     """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
-    store, runs = store_in(made(folder)), planned(studies)
+    store, runs = store_in(ensure_folder(folder)), planned(studies)
     watched = Watched(runs, store, workers.at_most(len(runs)).count)
     to_do = len(runs) - len(watched.before)
     if watched.before:
@@ -368,11 +368,11 @@ def _judged(output: Path, seeds: int | None, names: set[str] | None) -> Sequence
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judged
     from pdrm.experiments.run_study import store_in
-    from pdrm.files import write
+    from pdrm.files import write_atomically
 
     found = judged(Evidence(store_in(output), output, seeds), names)
     text = json.dumps([one.record() for one in found], indent=1, ensure_ascii=False)
-    write(output / CLAIMS, f"{text}\n".encode())
+    write_atomically(output / CLAIMS, f"{text}\n".encode())
     return found
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import KINDS, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
 from pdrm.domains.outcomes import Words
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
-from pdrm.files import Arrays, arrays_in
+from pdrm.files import Arrays, read_arrays
 
 # --- A user's own domain from arrays: array-likes in, a checked `FiniteDomain` out.
 
@@ -120,7 +120,7 @@ def domain_bytes(domain: FiniteDomain) -> bytes:
 def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
     """The domain in a file's bytes; `name` is used where it gives none."""
     try:
-        return _domain(arrays_in(data), "", name)
+        return _domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
         raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
     except KeyError as error:

@@ -11,7 +11,7 @@ from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
-from pdrm.files import means_name, write
+from pdrm.files import means_name, write_atomically
 
 ARRAYS = ".npz"
 LARGEST_FILE = 2**30
@@ -56,7 +56,7 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     if file.suffix != ARRAYS:
         fault = f"a domain is saved as {ARRAYS}, and `{file.name}` ends otherwise"
         raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-    write(file, domain_bytes(domain))
+    write_atomically(file, domain_bytes(domain))
 
 
 def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:

@@ -11,7 +11,7 @@ from pdrm.drawing.graphviz import rendered, to_dot
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import AnyStep, trace_dot
 from pdrm.errors import UnknownFormat
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
 
 MACHINE_FORMATS: dict[str, Callable[[NamedMachine, bool], bytes]] = {
@@ -41,7 +41,7 @@ def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = F
     ...     "<svg" in (Path(folder) / "letter.svg").read_text()
     True
     """
-    write(Path(path), render(machine, Path(path).suffix, title=title))
+    write_atomically(Path(path), render(machine, Path(path).suffix, title=title))
 
 
 def render(machine: NamedMachine, format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
@@ -61,7 +61,7 @@ def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     """
     chosen = _known(Path(path).suffix, RUN_FORMATS)
     dot = trace_dot(run)
-    write(Path(path), dot.encode() if chosen in ("dot", "gv") else rendered(dot, chosen))
+    write_atomically(Path(path), dot.encode() if chosen in ("dot", "gv") else rendered(dot, chosen))
 
 
 def _known(asked: str, endings: tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
 from pdrm.domains.pictures import as_pixels
 from pdrm.errors import UnknownFormat
-from pdrm.files import write
+from pdrm.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file."""
     check_plot_format(path)
     file = Path(path)
-    write(file, plot_bytes(figure, file.suffix[1:]))
+    write_atomically(file, plot_bytes(figure, file.suffix[1:]))
 
 
 def plot_bytes(figure: Figure, kind: str) -> bytes:

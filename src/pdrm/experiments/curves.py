@@ -17,7 +17,7 @@ from pdrm.errors import BadRunFolder
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, interquartile_mean, quartiles
 from pdrm.experiments.store import RESULT, Store
 from pdrm.experiments.study import Line, Panel, Study
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.learning.tabular.run import CURVE
 
 # --- What was recorded: the tests of a line, all its seeds, as arrays over seeds, tests and test episodes.
@@ -184,7 +184,7 @@ def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
         table.writerow(columns)
         for study, curves in lines:
             table.writerows([*_line(study, curves), *row] for row in rows(curves))
-        write(folder / name, text.getvalue().encode())
+        write_atomically(folder / name, text.getvalue().encode())
 
 
 def _line(study: Study, curves: Curves) -> list[Any]:

@@ -20,7 +20,7 @@ import joblib
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean
 from pdrm.experiments.store import FAILURE, Store, perform
 from pdrm.experiments.study import Study
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.learning.tabular.run import RunSpec
 
 # --- The workers: joblib's loky processes on this machine, or a Dask or Ray cluster, by name. Each worker has one thread.
@@ -310,7 +310,7 @@ def _why(spec: RunSpec, folder: Path) -> str:
     except Exception as error:
         why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
         with suppress(CannotWrite):
-            write(folder / FAILURE, f"{why}\n".encode())
+            write_atomically(folder / FAILURE, f"{why}\n".encode())
         return why
     return ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pdrm
-from pdrm.files import write
+from pdrm.files import write_atomically
 
 ABOUT = ("analysis", "domains", "machines", "product")
 
@@ -42,7 +42,7 @@ def kept_facts(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str
         return dict(known["facts"])
     facts: dict[str, Any] = json.loads(json.dumps(find()))  # as they will be read
     if path.parent.is_dir():
-        write(path, (json.dumps({**about, "facts": facts}, indent=1) + "\n").encode())
+        write_atomically(path, (json.dumps({**about, "facts": facts}, indent=1) + "\n").encode())
     return facts
 
 

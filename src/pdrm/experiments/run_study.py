@@ -12,7 +12,7 @@ from pdrm.experiments.curves import Curves, recorded, write_tables
 from pdrm.experiments.execution import Failure, Workers, planned, run_all
 from pdrm.experiments.store import FAILURE, Store
 from pdrm.experiments.study import Study, keep_studies
-from pdrm.files import made
+from pdrm.files import ensure_folder
 
 RUNS = "runs"
 
@@ -52,7 +52,7 @@ def run_study(study: Study | Sequence[Study], folder: str | os.PathLike[str], wo
     if not all(store.done(run.spec) for run in runs):
         for one in studies:
             one.check()
-    place = made(Path(folder))
+    place = ensure_folder(Path(folder))
     outcome = recorded_outcome(studies, place, run_all(runs, store, chosen))
     if outcome.failures and not outcome.lines:
         first = outcome.failures[0]

@@ -24,7 +24,7 @@ from typing import Any
 
 from pdrm import __version__
 from pdrm.errors import BadRunFolder, CannotWrite
-from pdrm.files import made, write
+from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.tabular.run import CURVE, POLICY, RunSpec, execute
 
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
@@ -81,13 +81,17 @@ class Store:
 
 def perform(spec: RunSpec, folder: Path) -> None:
     """Run to the end, from where it was left, unless it is done."""
-    with _alone(made(folder)):
+    with _alone(ensure_folder(folder)):
         if not (folder / RESULT).exists():
             _sweep(folder)
             began = time.perf_counter(), time.process_time()
             result = execute(spec, folder)
-            write(folder / TIMING, _json(_timing(time.perf_counter() - began[0], time.process_time() - began[1])))
-            write(folder / RESULT, _json({"id": spec.id, "rows": result.rows, **_policy(folder, result.sha256)}))
+            write_atomically(
+                folder / TIMING, _json(_timing(time.perf_counter() - began[0], time.process_time() - began[1]))
+            )
+            write_atomically(
+                folder / RESULT, _json({"id": spec.id, "rows": result.rows, **_policy(folder, result.sha256)})
+            )
         if not _read(folder / RESULT)["policy_kept"]:
             (folder / POLICY).unlink(missing_ok=True)
 

@@ -16,7 +16,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.domains.paper_domains import names as domain_names
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, PdrmError, did_you_mean
 from pdrm.experiments.store import Store
-from pdrm.files import means_name, write
+from pdrm.files import means_name, write_atomically
 from pdrm.language.loading import names as machine_names
 from pdrm.language.loading import parse, text_of
 from pdrm.language.source import decode, read_bytes
@@ -259,7 +259,7 @@ def keep_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
         (folder / STUDIES).unlink(missing_ok=True)
         return
     record = [_study(study, store) for study in studies]
-    write(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def kept_studies(folder: Path, store: Store) -> list[Study]:

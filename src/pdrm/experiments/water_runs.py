@@ -18,7 +18,7 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, did_you_mean
 from pdrm.experiments.paper import water_programs as water
 from pdrm.experiments.water_records import STEPS_COLUMN, Tested, table
-from pdrm.files import made, write
+from pdrm.files import ensure_folder, write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_run import device_name
@@ -113,7 +113,7 @@ def record(study: str, programs: tuple[water.Program, ...], folder: Path, comman
 
     What is recorded already is not repeated, and what was stopped goes on. command: what made them, for the record.
     """
-    made(folder)
+    ensure_folder(folder)
     for program in programs:
         path, began = folder / f"water-{study}-{program.name}.json", time.monotonic()
         if _recorded_id(path) == program.id:
@@ -130,8 +130,8 @@ def record(study: str, programs: tuple[water.Program, ...], folder: Path, comman
             **_described(program, training),
         }
         _keep(folder, study, program, training)
-        write(path.with_suffix(".csv"), curve.encode())
-        write(path, (json.dumps(about, indent=1) + "\n").encode())
+        write_atomically(path.with_suffix(".csv"), curve.encode())
+        write_atomically(path, (json.dumps(about, indent=1) + "\n").encode())
         checkpoint.remove()
 
 

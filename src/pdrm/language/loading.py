@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from pdrm.errors import BadWord, CannotRead, UnknownFormat, UnknownMachine, Where, did_you_mean
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.language.document import AnyMachine, build
 from pdrm.language.json_form import read_json, to_json
 from pdrm.language.peer_formats import looks_like_automaton, looks_like_toro_icarte, read_automaton, read_toro_icarte
@@ -87,7 +87,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnknownFormat(f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}")
-    write(file, FORMATS[file.suffix](machine).encode())
+    write_atomically(file, FORMATS[file.suffix](machine).encode())
 
 
 # --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label.

@@ -13,7 +13,7 @@ from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
-from pdrm.files import made, write
+from pdrm.files import ensure_folder, write_atomically
 from pdrm.language.loading import names
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.report.curve_plots import study_plot
@@ -41,7 +41,7 @@ DATA = (
 
 def write_own_report(lines: Sequence[tuple[Study, Curves]], store: Store, folder: Path) -> list[Path]:
     """Write `curves.svg` and `index.html` from what is recorded of some studies; returns the files."""
-    made(folder / OWN_FIGURES)
+    ensure_folder(folder / OWN_FIGURES)
     studies = {study.name: study for study, _ in lines}
     mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
     shown = [_of(panel.name, mine[name]) for name, study in studies.items() for panel in study.panels]
@@ -50,7 +50,7 @@ def write_own_report(lines: Sequence[tuple[Study, Curves]], store: Store, folder
     again = f"<code>pdrm report -o {escape(str(folder))}</code>: from what is recorded"
     sections.append(making_section(lines, store, DATA, again))
     title = ", ".join(study.title or study.name for study in studies.values())
-    write(folder / OWN_PAGE, page(title, RULES, sections).encode())
+    write_atomically(folder / OWN_PAGE, page(title, RULES, sections).encode())
     return [folder / CURVES, folder / OWN_PAGE]
 
 
@@ -103,7 +103,7 @@ def write_report(
     lines: Sequence[tuple[Study, Curves]], judged: Sequence[Judged], store: Store, folder: Path, *, theory: bool = True
 ) -> Path:
     """Write the page and the figures as files; what is recorded, and nothing else, is on it."""
-    made(folder / FIGURES)
+    ensure_folder(folder / FIGURES)
     studies = {study.name: study for study, _ in lines}
     mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
     anchors = {name: anchor(study) for name, study in studies.items()}
@@ -117,7 +117,9 @@ def write_report(
         facts = theory_facts(folder)
         sections += [k_section(facts), sizes_section(facts)]
     sections += [_machines(), _making(lines, store)]
-    write(folder / PAGE, page("Pushdown reward machines, reproduced", _introduction(judged, lines), sections).encode())
+    write_atomically(
+        folder / PAGE, page("Pushdown reward machines, reproduced", _introduction(judged, lines), sections).encode()
+    )
     return folder / PAGE
 
 

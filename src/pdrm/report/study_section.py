@@ -16,7 +16,7 @@ from pdrm.experiments.curves import Curves, episodes_to_learn, learnt_at
 from pdrm.experiments.statistics import Numbers, interquartile_mean_interval, probability_of_improvement_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Panel, Study
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.learning.tabular.run import RunSpec
 from pdrm.report.curve_plots import overview_plot, panel_plot
 from pdrm.report.page import Section, details, number, picture, table
@@ -117,7 +117,7 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) ->
 
 def _plot(figure: Figure, name: str, folder: Path, caption: str) -> str:
     for kind in FILES:
-        write(folder / f"{_plain_name(name)}.{kind}", plot_bytes(figure, kind))
+        write_atomically(folder / f"{_plain_name(name)}.{kind}", plot_bytes(figure, kind))
     return picture(plot_bytes(figure, "svg"), "svg", caption, escape(caption))
 
 

@@ -12,7 +12,7 @@ from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import Part
 from pdrm.experiments.paper.paper_claims import parts_17, parts_20
 from pdrm.experiments.water_records import OWN, Record, endings, records
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.report.curve_plots import water_plot
 from pdrm.report.page import Section, details, number, picture, table
 
@@ -67,7 +67,7 @@ def _study(shown: Shown, found: Sequence[Record], figures: Path) -> str:
     tests = [test for record in found for test in record.tests]
     figure = water_plot(tests)
     for kind in ("pdf", "png"):
-        write(figures / f"water-{shown.study}.{kind}", plot_bytes(figure, kind))
+        write_atomically(figures / f"water-{shown.study}.{kind}", plot_bytes(figure, kind))
     caption = f"{shown.title}: median and quartiles over seeds; the dotted line is the highest return"
     rows = [
         [

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -88,8 +88,8 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
         "depth": product.machine.depth,
         "about": about,
     }
-    write(path, tree_bytes(network))
-    write(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, tree_bytes(network))
+    write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def read_description(path: Path) -> dict[str, Any]:

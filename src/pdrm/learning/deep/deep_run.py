@@ -19,7 +19,7 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.water import SIDES, water_world
 from pdrm.errors import BadSetting
-from pdrm.files import made, write
+from pdrm.files import ensure_folder, write_atomically
 from pdrm.language.loading import parse, text_of
 from pdrm.learning.deep.deep_policy import read_description, save_policy
 from pdrm.learning.deep.deep_training import Checkpoint, DeepTraining, algorithm_of, settings_of, trained
@@ -205,10 +205,10 @@ def execute(spec: DeepSpec, folder: Path, watch: Watch | None = None) -> str:
     if is_done(folder):
         return (folder / CURVE).read_text(encoding="utf-8")
     training, curve, checkpoint = spec.training(), ",".join(HEADER) + "\n", Checkpoint(folder / UNFINISHED)
-    made(folder)
-    write(folder / SPEC, (json.dumps(asdict(spec), indent=1, sort_keys=True) + "\n").encode())
+    ensure_folder(folder)
+    write_atomically(folder / SPEC, (json.dumps(asdict(spec), indent=1, sort_keys=True) + "\n").encode())
     if spec.domain_sha256:
-        write(folder / DOMAIN, domain_bytes(find_domain(spec.domain)))
+        write_atomically(folder / DOMAIN, domain_bytes(find_domain(spec.domain)))
     if checkpoint.exists():
         curve = checkpoint.resume(training)
     total, per_iteration = int(spec.settings.total_timesteps), training.steps_per_iteration
@@ -228,7 +228,7 @@ def execute(spec: DeepSpec, folder: Path, watch: Watch | None = None) -> str:
     for run, seed in enumerate(spec.seeds):
         about = {"domain": spec.domain, "seed": seed, "timesteps": training.timesteps, "id": spec.id, "cut_off": cut}
         save_policy(folder / f"policy-seed{seed}.npz", training, run, machine, about)
-    write(folder / CURVE, curve.encode())
+    write_atomically(folder / CURVE, curve.encode())
     checkpoint.remove()
     return curve
 

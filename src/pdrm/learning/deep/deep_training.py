@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep import networks as ac
 from pdrm.learning.deep.deep_settings import DQN, PPO, SAC, Deep, RecurrentPPO
@@ -248,8 +248,8 @@ class Checkpoint:
         """Write both, each whole or not at all; the curve first, so that it is never behind the state."""
         counts = {name: np.int32(getattr(training, name)) for name in COUNTS}
         state = tree_bytes({"state": training.state, **counts})
-        write(self.curve, curve.encode())
-        write(self.path, state)
+        write_atomically(self.curve, curve.encode())
+        write_atomically(self.path, state)
         self._saved = time.monotonic()
         self._between = SECONDS_BETWEEN_LARGE if len(state) > LARGE else SECONDS_BETWEEN
 

@@ -13,7 +13,7 @@ from PIL import Image
 from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import Image as Pixels
 from pdrm.domains.water_env import WaterEnv, draw_water
-from pdrm.files import write
+from pdrm.files import write_atomically
 from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.product.any_machine import MachineLike
 from pdrm.product.observation import Observing
@@ -76,11 +76,11 @@ def save_film(path: Path, pictures: list[Picture], *, milliseconds: int = 60, co
     frames = [Image.fromarray(picture).quantize(colours) for picture in pictures]
     buffer = io.BytesIO()
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
-    write(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
 
 
 def save_picture(path: Path, picture: Picture) -> None:
     """Write one picture as PNG."""
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, "PNG", optimize=True)
-    write(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())

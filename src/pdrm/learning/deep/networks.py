@@ -15,7 +15,7 @@ import numpy as np
 import optax
 
 from pdrm.errors import BadPolicyFile
-from pdrm.files import arrays_in
+from pdrm.files import read_arrays
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 
 # --- Trees of arrays in files: `.npz`, leaf by leaf, never code; read back into a tree of the same shape.
@@ -34,7 +34,7 @@ def tree_bytes(tree: Any) -> bytes:
 def tree_from(path: Path, like: Tree) -> Tree:
     """The tree in a file; `like` says its shape, and a file that does not fit is refused."""
     try:
-        arrays = arrays_in(path.read_bytes())
+        arrays = read_arrays(path.read_bytes())
     except (OSError, ValueError) as error:
         raise BadPolicyFile(f"{path} cannot be read: {error}", fix="train again, or restore a copy") from error
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadRunFolder
-from pdrm.files import arrays_in, write
+from pdrm.files import read_arrays, write_atomically
 from pdrm.learning.tabular.agents import AnyTraining
 from pdrm.learning.tabular.rows_kernel import Index, Observed, Values
 from pdrm.learning.tabular.training import Test
@@ -39,13 +39,13 @@ def save_checkpoint(path: Path, training: AnyTraining, tests: list[Test]) -> Non
     arrays |= {f"tests.{name}": np.array([getattr(test, name) for test in tests]) for name in TESTS}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
 
 
 def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
     """Put a run where its checkpoint left it; returns the tests made by then."""
     try:
-        arrays = arrays_in(path.read_bytes())
+        arrays = read_arrays(path.read_bytes())
         parts: dict[str, Any] = {"explored": _explored_again(arrays, training.explored)}
         parts |= {name: _values_again(arrays, name) for name in TABLES if hasattr(training, name)}
         if hasattr(training, "observed"):

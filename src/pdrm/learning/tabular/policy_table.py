@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy, did_you_mean
-from pdrm.files import arrays_in, write
+from pdrm.files import read_arrays, write_atomically
 from pdrm.language.source import decode, read_bytes
 from pdrm.learning.run_folder import in_words
 from pdrm.machines.tables import Integers, Rewards
@@ -52,8 +52,8 @@ def write_policy(path: str | Path, arrays: Arrays, description: dict[str, Any]) 
         raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
     about = description["about"]
     described = {"pdrm_policy": VERSION, **description, "sha256": hashlib.sha256(data).hexdigest(), "about": about}
-    write(file, data)
-    write(file.with_suffix(".json"), (json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(file, data)
+    write_atomically(file.with_suffix(".json"), (json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
@@ -68,7 +68,7 @@ def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
         raise no_policy(file, in_words(error, beside.name)) from error
     try:
         data = file.read_bytes()
-        arrays = arrays_in(data)
+        arrays = read_arrays(data)
     except FAULTS as error:
         raise no_policy(file, in_words(error)) from error
     if hashlib.sha256(data).hexdigest() != sha256:

@@ -23,7 +23,7 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadRunFolder, PdrmError
-from pdrm.files import made, write
+from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.interrupt import DeferredInterrupt
 from pdrm.learning.run_folder import SPEC, in_words, no_run
 from pdrm.learning.tabular.agents import AnySettings, AnyTraining, agent_of, training_for
@@ -106,13 +106,13 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
     if is_done(folder):
         return _loaded(spec, folder)
     training, tests = spec.training(), list[Test]()
-    made(folder)
+    ensure_folder(folder)
     checkpoint = folder / CHECKPOINT
     if checkpoint.exists():
         tests = load_checkpoint(checkpoint, training)
     if spec.own is not None:
-        write(folder / DOMAIN, domain_bytes(spec.own))
-    write(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
+        write_atomically(folder / DOMAIN, domain_bytes(spec.own))
+    write_atomically(folder / SPEC, (json.dumps(spec.record(), indent=1, sort_keys=True) + "\n").encode())
     due, whole = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS, False
     with DeferredInterrupt() as interrupt:
         try:
@@ -132,7 +132,7 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
                 _save_policy(spec, folder, training)
             raise
         _save_policy(spec, folder, training)
-        write(folder / CURVE, curve_text(training, tests).encode())
+        write_atomically(folder / CURVE, curve_text(training, tests).encode())
     checkpoint.unlink(missing_ok=True)
     return Result(spec, tests, int(training.values.index.used[0]), _digest(folder))
 
