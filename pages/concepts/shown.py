@@ -23,7 +23,7 @@ from pdrm.experiments.curves import Curves
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.learning.tabular.settings import Counterfactuals
 from pdrm.machines.guards import label_text
-from pdrm.product.any_machine import pushdown_machine
+from pdrm.task import pushdown_machine
 
 MAZE, MACHINE = pdrm.domain("maze-5x5"), pushdown_machine("treasure-maze")
 WORD = pdrm.parse_word("d d d r r+t l l u u u+x")

@@ -17,7 +17,7 @@ from pdrm.language.loading import catalogue, names, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.pushdown_analysis import stack_growth
-from pdrm.product.any_machine import pushdown_machine
+from pdrm.task import pushdown_machine
 from proofs import sizes as proof
 from tests.strategies import machines
 

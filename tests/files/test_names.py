@@ -8,7 +8,7 @@ from pdrm.domains import find_domain
 from pdrm.errors import CannotOpen, UnknownDomain, UnknownMachine
 from pdrm.experiments.study_file import load_study
 from pdrm.files import means_name
-from pdrm.product.any_machine import pushdown_machine
+from pdrm.task import pushdown_machine
 
 TASK = "name own\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
 ROOMS = "name own\nplace k key\n#####\n#@.k#\n#####\n"

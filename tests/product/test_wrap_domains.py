@@ -6,7 +6,7 @@ from gymnasium.utils.env_checker import check_env
 import pdrm
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.paper_domains import domain
-from pdrm.product.any_machine import pushdown_machine
+from pdrm.task import pushdown_machine
 
 NAMES = ["letter", "maze-5x5", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo"]
 

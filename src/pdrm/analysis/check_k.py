@@ -16,9 +16,9 @@ from pdrm.analysis.values import check_discount
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting
-from pdrm.product.any_machine import MachineLike, pushdown_machine
 from pdrm.product.finite_kernel import END, Bound
 from pdrm.product.finite_product import MEMORY, FiniteProduct
+from pdrm.task import MachineLike, pushdown_machine
 
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions."""

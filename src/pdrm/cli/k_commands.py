@@ -132,7 +132,7 @@ def _task(
     from pdrm.domains.domain_files import find_domain
     from pdrm.language.loading import parse
     from pdrm.learning.tabular.settings import PAPER_SETTINGS
-    from pdrm.product.any_machine import pushdown_machine
+    from pdrm.task import pushdown_machine
 
     if (name is None) == (file is None):
         raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
@@ -314,7 +314,7 @@ def _certified_task(
     """The domain and the machine that a certificate speaks of."""
     from pdrm.domains.domain_files import find_domain
     from pdrm.language.loading import parse
-    from pdrm.product.any_machine import pushdown_machine
+    from pdrm.task import pushdown_machine
 
     try:
         where = find_domain(domain or proof.domain)

@@ -62,6 +62,11 @@ class WaterWorld:
         return f"water-{self.side:g}" + ("-continuous" if self.continuous else "")
 
     @property
+    def machine(self) -> str | None:
+        """The catalogue machine that it goes with."""
+        return "water"
+
+    @property
     def inner(self) -> float:
         """The side of the square that centres move in."""
         return self.side - 2 * self.radius

@@ -26,7 +26,7 @@ from pdrm.learning.tabular.run import DOMAIN, RunSpec, spec_of
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
-from pdrm.product.any_machine import MachineLike
+from pdrm.task import MachineLike
 
 # --- A machine as the text that runs are recorded with: given as text, as an object, as a file or as a name of the catalogue.
 

@@ -22,11 +22,11 @@ from pdrm.errors import (
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
-from pdrm.product.any_machine import MachineLike, pushdown_machine
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, kept, label_of
 from pdrm.product.observation import Observing
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import TopK, View
+from pdrm.task import MachineLike, pushdown_machine
 
 # --- The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment.
 #

@@ -28,10 +28,10 @@ from pdrm.learning.deep.networks import side_by_side, tree_from
 from pdrm.learning.run_folder import SPEC, in_words, no_run
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import highest_stack
-from pdrm.product.any_machine import pushdown_machine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import FullStack, TopK, View
+from pdrm.task import pushdown_machine
 
 # --- What JAX runs on.
 

@@ -15,10 +15,10 @@ from pdrm.domains.water_env import Image as Pixels
 from pdrm.domains.water_env import WaterEnv, draw_water
 from pdrm.files import write_atomically
 from pdrm.learning.deep.deep_policy import DeepPolicy
-from pdrm.product.any_machine import MachineLike
 from pdrm.product.observation import Observing
 from pdrm.product.views import TopK, View
 from pdrm.product.wrapping import MachineEnv
+from pdrm.task import MachineLike
 
 # --- WaterWorld with a machine on it, drawn together: the box, and beside it the machine's state and its stack.
 

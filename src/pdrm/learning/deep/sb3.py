@@ -16,10 +16,10 @@ from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.machines.transitions import Stack
-from pdrm.product.any_machine import MachineLike, pushdown_machine
 from pdrm.product.observation import Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, TopK, View
+from pdrm.task import MachineLike, pushdown_machine
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer

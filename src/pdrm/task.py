@@ -1,0 +1,245 @@
+"""A task: a domain and a machine that belong together, resolved once from names, files, texts or objects, and checked once.
+
+Everything that trains, solves, checks or draws takes a `Task`, so that "which machine is meant" is found out in one place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.domain_files import find_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.paper_domains import domain as paper_domain
+from pdrm.domains.paper_domains import names as paper_domains
+from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
+from pdrm.errors import BadSetting, BadStudy, CannotTranslate, did_you_mean
+from pdrm.files import means_name
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import catalogue, load, names, parse
+from pdrm.language.writer import to_text
+from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.guards import Label, events_of
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine
+
+Domain = FiniteDomain | WaterWorld
+DomainLike = Domain | str | os.PathLike[str]
+"""A domain, its name in the catalogue, or the path of a map or `.npz` file."""
+MachineLike = AnyMachine | str | os.PathLike[str]
+"""A machine, the path of its file, its name in the catalogue (`./letter` where there is a file of the same name), or its text,
+which has more than one line or begins with a brace."""
+
+COUNTED = {"letter": "letter-cra"}
+"""Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
+
+
+class Task:
+    """A domain and a machine that belong together.
+
+    >>> Task("maze-5x5")
+    Task('maze-5x5', machine 'treasure-maze')
+    >>> Task("letter", "letter") == Task("letter"), Task("letter").success
+    (True, ('done',))
+
+    domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a `FiniteDomain` or a `WaterWorld`.
+    machine: a name, a file, a text or a machine; None: the one that the domain comes with.
+    success: the final machine states that mean the task was achieved; none: all of them.
+    folder: where relative paths start.
+    """
+
+    __slots__ = ("__dict__", "domain", "machine", "name", "success")
+
+    domain: Domain
+    machine: AnyMachine
+    """As it was given; `pushdown` and `counting` are what agents learn with."""
+    name: str
+    """The domain's name."""
+    success: tuple[str, ...]
+
+    def __init__(
+        self,
+        domain: DomainLike,
+        machine: MachineLike | None = None,
+        *,
+        success: str | tuple[str, ...] | list[str] = (),
+        folder: str | os.PathLike[str] = "",
+    ) -> None:
+        self.domain = _resolve_domain(domain, Path(folder))
+        self.name = self.domain.name
+        own = catalogue(self.domain.machine) if self.domain.machine is not None else None
+        if machine is None and own is None:
+            raise BadSetting(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
+        given = own if machine is None else find_machine(machine, Path(folder))
+        assert given is not None  # noqa: S101 - one of them is there
+        self.machine = given
+        self.__dict__["text"] = None if given == own else to_text(given)
+        states = (success,) if isinstance(success, str) else tuple(success)
+        for state in states:
+            if state not in given.final:
+                fault = f"`{state}` is not a final state of machine `{given.name}`"
+                raise BadStudy(fault, fix=did_you_mean(state, given.final))
+        self.success = states or given.final
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, machine {self.machine.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.domain, self.machine, self.success)
+
+    @property
+    def text(self) -> str | None:
+        """The machine's text; None: the machine that the domain comes with."""
+        text: str | None = self.__dict__["text"]
+        return text
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the domain is continuous, which only deep agents learn in."""
+        return isinstance(self.domain, WaterWorld)
+
+    @property
+    def finite(self) -> FiniteDomain:
+        """The domain, which must be finite."""
+        if isinstance(self.domain, WaterWorld):
+            raise BadSetting(f"`{self.name}` is continuous, and this needs a finite domain", fix="train a deep agent")
+        return self.domain
+
+    @cached_property
+    def pushdown(self) -> PushdownRewardMachine:
+        """The machine as a pushdown reward machine."""
+        return pushdown_machine(self.machine)
+
+    @cached_property
+    def counting(self) -> CountingRewardAutomaton:
+        """The machine as a counting automaton; a stack is simulated with two counters."""
+        machine = self.machine
+        if self.text is None and machine.name in COUNTED:
+            machine = catalogue(COUNTED[machine.name])
+        match machine:
+            case CountingRewardAutomaton():
+                return machine
+            case PushdownRewardMachine():
+                return pushdown_to_counting(machine)
+        raise CannotTranslate(f"`{machine.name}` counts nothing", fix="use agent `q`")
+
+    @cached_property
+    def catalogued(self) -> bool:
+        """Whether the domain is one of the catalogue's, unchanged."""
+        if isinstance(self.domain, WaterWorld):
+            return self.name in SIDES and self.domain == water_world(self.name)
+        known = _paper_domain(self.name) if self.name in paper_domains() else None
+        return known is not None and (known is self.domain or domain_bytes(known) == domain_bytes(self.domain))
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels that the domain can emit."""
+        return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
+
+    @cached_property
+    def unheard_events(self) -> tuple[str, ...]:
+        """Events that the machine's rules read and the domain never emits: most often a misspelling.
+
+        >>> Task("letter", "figure-1").unheard_events[:1]
+        ('D',)
+        """
+        read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
+        heard = frozenset[str]().union(*self.labels)
+        return tuple(event for event in self.machine.events if event in read - heard)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed and is more often a mistake."""
+        if not self.unheard_events:
+            return ()
+        named = ", ".join(f"`{event}`" for event in self.unheard_events)
+        plural = "s" * (len(self.unheard_events) > 1)
+        return (f"machine `{self.machine.name}` reads event{plural} {named}, which `{self.name}` never emits",)
+
+    def record(self) -> dict[str, Any]:
+        """The task as JSON values, for the spec of a run: one's own domain by the hash of its file."""
+        record: dict[str, Any] = {"domain": self.name, "machine": self.text}
+        if isinstance(self.domain, WaterWorld) and not self.catalogued:
+            record["world"] = asdict(self.domain)
+        elif isinstance(self.domain, FiniteDomain) and not self.catalogued:
+            record["domain_sha256"] = hashlib.sha256(domain_bytes(self.domain)).hexdigest()
+        return record
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return (*(repr(value) for value in self.record().values()), self.success)
+
+
+def _rebuild(domain: Domain, machine: AnyMachine, success: tuple[str, ...]) -> Task:
+    """A task sent to another process."""
+    return Task(domain, machine, success=success)
+
+
+@cache
+def _paper_domain(name: str) -> FiniteDomain:
+    """Built once: the large mazes take a second."""
+    return paper_domain(name)
+
+
+def _resolve_domain(given: object, folder: Path) -> Domain:
+    if isinstance(given, FiniteDomain):
+        return given
+    if isinstance(given, WaterWorld):
+        return replace(given, continuous=False)  # the agent says which kind of action it chooses
+    if isinstance(given, str) and given in SIDES:
+        return water_world(given)
+    if isinstance(given, str | os.PathLike):
+        if given in paper_domains():
+            return _paper_domain(str(given))
+        return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
+    fix = "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
+    if hasattr(given, "step") and hasattr(given, "reset"):
+        fix = "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
+    raise BadSetting(f"{_shorten(given)} is not a domain", fix=fix)
+
+
+def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
+    """The machine that is given: itself, or by the name, file or text that is given; files are looked for in the folder.
+
+    >>> find_machine("letter").name
+    'letter'
+    """
+    if isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        return machine
+    if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
+        return parse(machine)
+    if isinstance(machine, str | os.PathLike):
+        return catalogue(str(machine)) if means_name(machine, names(), folder) else load(folder / machine)
+    fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
+    raise BadSetting(f"{_shorten(machine)} is not a machine", fix=fix)
+
+
+def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
+    """The machine as a pushdown one; `CannotTranslate` for more than one counter.
+
+    >>> pushdown_machine("letter").stack, pushdown_machine("letter-counting").stack
+    (('#', 'A'), ('#', '□'))
+    """
+    match found := find_machine(machine):
+        case RewardMachine():
+            return reward_machine_to_pushdown(found)
+        case CountingRewardAutomaton():
+            return counting_to_pushdown(found)
+    return found
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
