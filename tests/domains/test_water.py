@@ -145,16 +145,6 @@ def test_seeds_are_respected():
     assert walk(1) == walk(1) != walk(2)
 
 
-def test_pictures_are_of_one_size():
-    env = WaterEnv("water-17", render_mode="rgb_array")
-    assert env.render() is None
-    env.reset(seed=0)
-    first = env.render()
-    env.step(0)
-    assert first.dtype == np.uint8
-    assert first.shape == env.render().shape
-
-
 def test_wrong_requests_are_refused():
     env = WaterEnv("water-17")
     env.reset(seed=0)

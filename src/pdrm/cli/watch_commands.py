@@ -53,7 +53,7 @@ def replay(
 
 def screen(trained: Trained, moments: list[Moment], number: int) -> str:
     """One moment: the grid, and to its right the machine state and the stack, top first."""
-    from pdrm.domains.pictures import as_text
+    from pdrm.domains.pictures import draw_text
     from pdrm.machines.guards import label_text
     from pdrm.machines.transitions import number_text
 
@@ -61,7 +61,7 @@ def screen(trained: Trained, moments: list[Moment], number: int) -> str:
     action = "" if moment.action is None else trained.domain.actions[moment.action]
     label = "none" if moment.label is None else label_text(moment.label)
     gained = sum(one.reward for one in moments[: number + 1])
-    left = as_text(trained.domain, moment.state).split("\n")
+    left = draw_text(trained.domain, moment.state).split("\n")
     right = [
         f"step {number} of {len(moments) - 1}   {action}",
         *([] if moment.option is None else [f"option {moment.option or 'any'}"]),

@@ -13,7 +13,7 @@ from gymnasium.spaces import Discrete
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
-from pdrm.domains.pictures import as_pixels, as_text
+from pdrm.domains.pictures import draw_state, draw_text
 from pdrm.errors import BadAction, BadDomainSetting
 
 
@@ -80,7 +80,7 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
             return None
         events = [event for event in self.domain.events if event in (self._label or ())]
         caption = f"step {self.steps}" if self._label is None else f"step {self.steps}  {{{', '.join(events)}}}"
-        draw = as_text if self.render_mode == "ansi" else as_pixels
+        draw = draw_text if self.render_mode == "ansi" else draw_state
         return draw(self.domain, self.state, caption)
 
 

@@ -1,24 +1,155 @@
-"""A state as a picture: as text with the agent as `@`, and as pixels."""
+"""What a domain looks like: a grid as text or as an image, a state without a grid by its name, WaterWorld as a box of discs.
+
+Images are arrays [height, width, 3] of uint8, drawn with Pillow (loaded when the first one is drawn). The same state gives
+the same bytes, and every state of a domain gives an image of the same size.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import floor
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
+from pdrm.domains.water import BALLS, Water, WaterWorld
 
-# --- A state as text: the map with the agent as `@`, or the names of the states with the present one in brackets.
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageFont import FreeTypeFont
+
+Pixels = npt.NDArray[np.uint8]
+Colour = tuple[int, int, int]
+Spot = tuple[float, float]
+"""The middle of something that is drawn: pixels from the left and from the top."""
 
 AGENT_SIGN = "@"
 FEW = 12
-"""States that are listed by name at most; beyond, only the present one is."""
+"""States of a domain without a grid that are all shown by name; of more, only the present one is."""
+
+PAPER, INK, GREY, WHITE = (250, 249, 246), (38, 42, 51), (112, 118, 130), (255, 255, 255)
+STONE, LINE, AGENT = (62, 68, 81), (224, 222, 216), (212, 54, 58)
+# Colour-blind safe, light enough for dark letters (after Tol's "light" scheme).
+TINTS = (
+    (153, 193, 232),
+    (240, 222, 142),
+    (196, 216, 104),
+    (250, 184, 198),
+    (164, 224, 246),
+    (206, 190, 232),
+    (242, 166, 138),
+)
+WATER, EVEN, ODD, PLATE = (228, 240, 249), (52, 104, 168), (226, 168, 40), (218, 220, 224)
+
+MARGIN = 10
+TEXT_SIZE, NAME_SIZE, SMALLEST = 16, 24, 10
+"""Of letters: of a line of text, of a state's name, and what is no longer readable below."""
+TEXT_LINE = 24
+"""Pixels of height of a line of text."""
+NARROWEST = 304
+"""Pixels of width at least, so that the lines of text have room."""
+WIDEST = 640
+"""Pixels that a grid is wide at most, unless its cells would get too small for letters."""
+CELL_SIZES = (16, 64)
+"""Pixels of a cell's side, at least and at most."""
+BOX, PANEL = 480, 150
+"""Pixels of WaterWorld's side, and of the width of what is written beside it."""
+SYMBOL_HEIGHT = 30
+"""Pixels of height of a stack symbol beside the box."""
+FINENESS = 8
+"""Shapes are drawn so many times larger and scaled down: their edges become smooth."""
 
 
-def as_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
-    """The state, what has happened so far, and a caption.
+# --- Shapes and letters
+
+
+class Canvas:
+    """An image being drawn, with smooth shapes and text that fits.
+
+    >>> Canvas(30, 20).pixels().shape
+    (20, 30, 3)
+    """
+
+    def __init__(self, width: int, height: int, colour: Colour = PAPER) -> None:
+        from PIL import Image, ImageDraw
+
+        self.image = Image.new("RGB", (width, height), colour)
+        self.draw = ImageDraw.Draw(self.image)
+
+    def pixels(self) -> Pixels:
+        return np.array(self.image)
+
+    def paste(self, other: Canvas, left: int, top: int) -> None:
+        self.image.paste(other.image, (left, top))
+
+    def rectangle(self, left: int, top: int, side: int, colour: Colour) -> None:
+        """Fill a square, sharp to the pixel."""
+        self.draw.rectangle((left, top, left + side - 1, top + side - 1), fill=colour)
+
+    def plate(self, middle: Spot, size: tuple[int, int], radius: float, colour: Colour) -> None:
+        """Fill a rectangle with round corners; size: width and height."""
+        corner = [floor(at - (length - 1) / 2) for at, length in zip(middle, size, strict=True)]
+        self.image.paste(colour, (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1]), _mask(*size, radius))
+
+    def disc(self, middle: Spot, diameter: float, colour: Colour) -> None:
+        size = 2 * int(diameter / 2) + 1  # odd, so that discs in discs have the same middle
+        self.plate(middle, (size, size), size / 2, colour)
+
+    def line(self, text: str, at: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+        """Write a line that begins at a place; in smaller letters, then cut, where it is longer than its room."""
+        text, size = _fit(text, room, size)
+        self.draw.text(at, text, fill=colour, font=_font(size), anchor="lm")
+
+    def word(self, text: str, middle: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+        """Write text around its middle; a single character is centred by what is seen of it."""
+        text, size = _fit(text, room, size)
+        left, top, right, bottom = _font(size).getbbox(text if len(text) == 1 else "X", anchor="mm")
+        aside = (left + right + 1) / 2 if len(text) == 1 else 0
+        at = (middle[0] - aside, middle[1] - (top + bottom) / 2)
+        self.draw.text(at, text, fill=colour, font=_font(size), anchor="mm")
+
+
+def _fit(text: str, room: float, size: int) -> tuple[str, int]:
+    """The text, cut if need be, and the size of letters at which it is no wider than its room."""
+    while size > SMALLEST and _font(size).getlength(text) > room:
+        size -= 1
+    while text and _font(size).getlength(text) > room:
+        text = text.removesuffix("…")[:-1] + "…" if len(text) > 1 else ""
+    return text, size
+
+
+@cache
+def _font(size: int) -> FreeTypeFont:
+    """Pillow's own font: the same on every machine."""
+    from PIL import ImageFont
+
+    font = ImageFont.load_default(size)
+    assert isinstance(font, ImageFont.FreeTypeFont)  # noqa: S101 - asked for by size, it is one
+    return font
+
+
+@cache
+def _mask(width: int, height: int, radius: float) -> Image:
+    """A rectangle with round corners and smooth edges."""
+    from PIL import Image, ImageDraw
+
+    large = Image.new("L", (width * FINENESS, height * FINENESS))
+    edges = (0, 0, large.width - 1, large.height - 1)
+    ImageDraw.Draw(large).rounded_rectangle(edges, radius * FINENESS, fill=255)
+    return large.reduce(FINENESS)
+
+
+# --- A state as text
+
+
+def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
+    """The map with the agent as `@` (or the names of the states, the present one in brackets), a note and a caption.
 
     >>> from pdrm.domains.paper_domains import domain
-    >>> print(as_text(domain("maze-5x5"), 0, "step 0"))
+    >>> print(draw_text(domain("maze-5x5"), 0, "step 0"))
     #@###
     #...#
     #.###
@@ -28,8 +159,7 @@ def as_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     """
     picture = domain.picture
     if picture is None:
-        few = domain.states <= FEW
-        shown = enumerate(domain.state_names) if few else [(state, domain.describe(state))]
+        shown = _shown_states(domain, state)
         lines, note = [" ".join(f"[{name}]" if number == state else name for number, name in shown)], ""
     else:
         scene = picture.scenes[picture.scene[state]]
@@ -40,151 +170,130 @@ def as_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     return "\n".join([*lines, *(line for line in (note, caption) if line)])
 
 
-# --- A bitmap font, 5 by 7, for the printable ASCII characters: enough to letter a grid without a drawing library.
-#
-# Each character is five columns of two hexadecimal digits, left to right; the lowest bit of a column is its top pixel.
-
-WIDTH, HEIGHT = 5, 7
-
-COLUMNS = (
-    "0000000000 00005f0000 0007000700 147f147f14 242a7f2a12 2313086462 3649552250 0005030000"
-    " 001c224100 0041221c00 14083e0814 08083e0808 0050300000 0808080808 0060600000 2010080402"
-    " 3e5149453e 00427f4000 4261514946 2141454b31 1814127f10 2745454539 3c4a494930 0171090503"
-    " 3649494936 064949291e 0036360000 0056360000 0814224100 1414141414 0041221408 0201510906"
-    " 324979413e 7e1111117e 7f49494936 3e41414122 7f4141221c 7f49494941 7f09090901 3e4149497a"
-    " 7f0808087f 00417f4100 2040413f01 7f08142241 7f40404040 7f020c027f 7f0408107f 3e4141413e"
-    " 7f09090906 3e4151215e 7f09192946 4649494931 01017f0101 3f4040403f 1f2040201f 3f4038403f"
-    " 6314081463 0708700807 6151494543 007f414100 0204081020 0041417f00 0402010204 4040404040"
-    " 0001020400 2054545478 7f48444438 3844444420 384444487f 3854545418 087e090102 0c5252523e"
-    " 7f08040478 00447d4000 2040443d00 7f10284400 00417f4000 7c04180478 7c08040478 3844444438"
-    " 7c14141408 081414187c 7c08040408 4854545420 043f444020 3c4040207c 1c2040201c 3c4030403c"
-    " 4428102844 0c5050503c 4464544c44 0008364100 00007f0000 0041360800 0201020402"
-)
+def _shown_states(domain: FiniteDomain, state: int) -> list[tuple[int, str]]:
+    """Number and name of every state where there are few of them, else of the present one."""
+    few = domain.states <= FEW
+    return list(enumerate(domain.state_names)) if few else [(state, domain.describe(state))]
 
 
-def glyph(character: str) -> npt.NDArray[np.bool_]:
-    r"""The pixels of a character, [7, 5]; a box for one that the font does not hold.
-
-    >>> print("\n".join("".join(".#"[pixel] for pixel in row) for row in glyph("T").astype(int)))
-    #####
-    ..#..
-    ..#..
-    ..#..
-    ..#..
-    ..#..
-    ..#..
-    """
-    table = COLUMNS.split()
-    position = ord(character) - ord(" ")
-    columns = bytes.fromhex(table[position] if 0 <= position < len(table) else "7f4141417f")
-    return np.array([[bool(column >> row & 1) for column in columns] for row in range(HEIGHT)])
+# --- A state as an image
 
 
-def lettering(text: str) -> npt.NDArray[np.bool_]:
-    """The pixels of a line of text, [7, 6 × length]."""
-    gap = np.zeros((HEIGHT, 1), np.bool_)
-    pieces = [piece for character in text for piece in (glyph(character), gap)]
-    return np.hstack(pieces) if pieces else np.zeros((HEIGHT, 0), np.bool_)
-
-
-# --- A state as an image: numpy only, so that no environment needs a drawing library.
-#
-# A grid is drawn with walls, floor, lettered places in a colour of their own, and the agent as a disc; under it a line of
-# text. A domain without a grid is drawn as its states' names, the present one filled.
-
-Image = npt.NDArray[np.uint8]
-Colour = tuple[int, int, int]
-
-WIDEST = 640
-"""Pixels that a grid is wide at most, unless its cells would get too small to letter."""
-CELL_SIZES = (14, 64)
-"""Pixels of a cell's side, at least and at most."""
-MARGIN = 8
-NARROWEST = 304
-"""Pixels of width at least, so that the line of text has room."""
-
-PAPER, INK, LINE = (250, 249, 246), (38, 42, 51), (226, 223, 216)
-STONE, AGENT, WHITE = (62, 68, 81), (214, 69, 65), (255, 255, 255)
-# Colour-blind safe, light enough for dark letters (after Tol's "light" scheme).
-TINTS = (
-    (119, 170, 221),
-    (238, 221, 136),
-    (187, 204, 51),
-    (255, 170, 187),
-    (153, 221, 255),
-    (170, 170, 0),
-    (238, 136, 102),
-)
-
-
-def as_pixels(domain: FiniteDomain, state: int, caption: str = "") -> Image:
-    """The state as an RGB image, [height, width, 3]; its size is the same for every state of a domain.
+def draw_state(domain: FiniteDomain, state: int, caption: str = "") -> Pixels:
+    """The grid with the agent as a disc, or the state's name; under it the caption, and a note where scenes have one.
 
     >>> from pdrm.domains.paper_domains import domain
-    >>> as_pixels(domain("maze-5x5"), 0).shape
-    (367, 337, 3)
+    >>> draw_state(domain("maze-5x5"), 0, "step 0").shape
+    (365, 341, 3)
     """
     picture = domain.picture
     if picture is None:
-        body, note = _names(domain, state), ""
+        body, note, noted = _draw_names(domain, state), "", False
     else:
-        body, note = _grid(picture, state), picture.scenes[picture.scene[state]].note
-    width = max(body.shape[1] + 2 * MARGIN, NARROWEST)
-    image = _blank(body.shape[0] + 4 * MARGIN + 2 * HEIGHT, width, PAPER)
-    left = (width - body.shape[1]) // 2
-    image[MARGIN : MARGIN + body.shape[0], left : left + body.shape[1]] = body
-    _write(image, "; ".join(filter(None, (caption, note))), (body.shape[0] + 2 * MARGIN + 4, MARGIN), INK, 2)
-    return image
+        body, note = _draw_grid(picture, state), picture.scenes[picture.scene[state]].note
+        noted = any(scene.note for scene in picture.scenes)
+    lines = [*([caption] if caption else []), *([note] if noted else [])]
+    width, height = max(body.image.width + 2 * MARGIN, NARROWEST), body.image.height
+    canvas = Canvas(width, height + 2 * MARGIN + TEXT_LINE * len(lines))
+    canvas.paste(body, (width - body.image.width) // 2, MARGIN)
+    for number, line in enumerate(lines):
+        middle = height + MARGIN + TEXT_LINE * (number + 0.5) + 4
+        canvas.line(line, (MARGIN, middle), GREY if number else INK, width - 2 * MARGIN)
+    return canvas.pixels()
 
 
-def _blank(height: int, width: int, colour: Colour) -> Image:
-    return np.full((height, width, 3), colour, np.uint8)
-
-
-def _write(image: Image, text: str, corner: tuple[int, int], colour: Colour, scale: int = 1) -> None:
-    """Put text on the image, cut at the right edge."""
-    top, left = corner
-    mask = np.kron(lettering(text), np.ones((scale, scale), np.bool_))[:, : image.shape[1] - left]
-    image[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = colour
-
-
-def _letter(cell: Image, letter: str, colour: Colour) -> None:
-    """Put one character in the middle of a cell."""
-    side = cell.shape[0]
-    scale = max(1, round(side * 0.55 / HEIGHT))
-    _write(cell, letter, ((side - 7 * scale + 1) // 2, (side - 5 * scale + 1) // 2), colour, scale)
-
-
-def _disc(cell: Image, colour: Colour, radius: float) -> None:
-    """A filled circle in the middle of a cell, its edge smoothed."""
-    side = cell.shape[0]
-    away = np.arange(side) - side / 2
-    inside = np.clip(radius * side - np.hypot(away[:, np.newaxis], away) + 0.5, 0, 1)[..., np.newaxis]
-    cell[:] = np.rint(cell * (1 - inside) + np.array(colour) * inside).astype(np.uint8)
-
-
-def _grid(picture: Picture, state: int) -> Image:
-    scene = picture.scenes[picture.scene[state]]
+def _draw_grid(picture: Picture, state: int) -> Canvas:
+    """Walls in one piece, lines between floor cells, lettered places in a colour of their own, and the agent."""
+    rows = picture.scenes[picture.scene[state]].rows
     height, width = picture.size
-    side = int(np.clip(WIDEST // width, *CELL_SIZES))
-    letters = sorted({letter for each in picture.scenes for row in each.rows for letter in row} - {WALL, FLOOR})
-    image = _blank(height * side + 1, width * side + 1, LINE)
-    for row, line in enumerate(scene.rows):
-        for column, shown in enumerate(line):
-            inner = image[row * side + 1 : (row + 1) * side, column * side + 1 : (column + 1) * side]
-            inner[:] = STONE if shown == WALL else WHITE if shown == FLOOR else TINTS[letters.index(shown) % len(TINTS)]
-            here = (row, column) == picture.cell[state]
-            if here:
-                _disc(inner, AGENT, 0.42)
-            if shown not in (WALL, FLOOR):
-                _letter(inner, shown, WHITE if here else INK)
-    return image
+    side = min(max(WIDEST // width, CELL_SIZES[0]), CELL_SIZES[1])
+    cells = [(row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)]
+    canvas = Canvas(width * side + 1, height * side + 1, LINE)
+    for row, column, shown in cells:
+        if shown != WALL:
+            canvas.rectangle(column * side + 1, row * side + 1, side - 1, WHITE)
+    for row, column, shown in cells:
+        if shown == WALL:
+            canvas.rectangle(column * side, row * side, side + 1, STONE)
+    letters = sorted({letter for each in picture.scenes for line in each.rows for letter in line} - {WALL, FLOOR})
+    inner = side - 1 - 2 * (side // 16)
+    for row, column, shown in cells:
+        middle = ((column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5)
+        here = (row, column) == picture.cell[state]
+        if shown in letters:
+            canvas.plate(middle, (inner, inner), side // 6, TINTS[letters.index(shown) % len(TINTS)])
+        if here:
+            canvas.disc(middle, 0.86 * side, WHITE)
+            canvas.disc(middle, 0.74 * side, AGENT)
+        if shown in letters:
+            canvas.word(shown, middle, WHITE if here else INK, side, round(0.56 * side))
+    return canvas
 
 
-def _names(domain: FiniteDomain, state: int) -> Image:
-    """The name of the present state in a filled box, and how many states there are."""
-    longest = max(len(name) for name in domain.state_names)
-    image = _blank(2 * HEIGHT + 4 * MARGIN, 12 * max(longest, 4) + 4 * MARGIN, AGENT)
-    name = domain.describe(state)
-    _write(image, name, (2 * MARGIN, (image.shape[1] - 12 * len(name)) // 2), WHITE, 2)
-    return image
+def _draw_names(domain: FiniteDomain, state: int) -> Canvas:
+    """The names of the states in boxes, the present one filled; of many states the present one, and how many there are."""
+    shown = _shown_states(domain, state)
+    longest = max((name for _, name in shown) if len(shown) > 1 else domain.state_names, key=len)
+    width, height = max(64, round(_font(NAME_SIZE).getlength(longest)) + 4 * MARGIN), 2 * TEXT_LINE
+    left_out = len(shown) < domain.states
+    canvas = Canvas((width + MARGIN) * len(shown) - MARGIN, height + TEXT_LINE * left_out)
+    for position, (number, name) in enumerate(shown):
+        middle = (position * (width + MARGIN) + width / 2, height / 2)
+        canvas.plate(middle, (width, height), MARGIN, AGENT if number == state else LINE)
+        canvas.word(name, middle, WHITE if number == state else INK, width - 2 * MARGIN, NAME_SIZE)
+    if left_out:
+        canvas.word(f"of {domain.states:,} states", (width / 2, height + TEXT_LINE / 2), GREY, width)
+    return canvas
+
+
+# --- WaterWorld as an image
+
+
+def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack: Sequence[str] = ()) -> Pixels:
+    """The box, and beside it lines of text (the step, a machine's state) and a machine's stack, top first.
+
+    >>> from pdrm.domains.water import START_NUMBERS, begin
+    >>> numbers = np.linspace(0, 0.99, START_NUMBERS, dtype=np.float32)
+    >>> draw_water(WaterWorld(), begin(WaterWorld(), numbers, np), ["collect"], ("ball_0", "#")).shape
+    (500, 660, 3)
+    """
+    box = Canvas(BOX, BOX, STONE)
+    box.rectangle(2, 2, BOX - 4, WATER)
+    scale = BOX / world.side
+
+    def spot(place: npt.ArrayLike) -> Spot:
+        x, y = np.asarray(place, np.float64).tolist()
+        return floor(x * scale) + 0.5, floor((world.side - y) * scale) + 0.5
+
+    for number in range(BALLS):
+        if bool(water.there[number]):
+            _draw_ball(box, spot(water.ball_place[number]), 2 * world.radius * scale, number)
+    box.disc(spot(water.place), 3.1 * world.radius * scale, WHITE)
+    box.disc(spot(water.place), 2.6 * world.radius * scale, AGENT)
+    canvas = Canvas(BOX + PANEL + 3 * MARGIN, BOX + 2 * MARGIN)
+    canvas.paste(box, MARGIN, MARGIN)
+    _draw_panel(canvas, note, stack)
+    return canvas.pixels()
+
+
+def _draw_ball(box: Canvas, middle: Spot, size: float, number: int) -> None:
+    """Even and odd balls in two colours; those to deliver to (0 and 1) are rings."""
+    odd, ring = number % 2 == 1, number < 2
+    box.disc(middle, 1.35 * size, ODD if odd else EVEN)
+    if ring:
+        box.disc(middle, 0.98 * size, WHITE)
+    box.word(str(number), middle, INK if ring or odd else WHITE, size, round(size))
+
+
+def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str]) -> None:
+    left = BOX + 2 * MARGIN
+    for number, text in enumerate(note):
+        at = (left, MARGIN + TEXT_LINE * (number + 0.5))
+        canvas.line(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2)
+    rows = (BOX - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
+    shown = list(stack) if len(stack) <= rows else [*stack[: rows - 1], f"… {len(stack) - rows + 1} more"]
+    for row, symbol in enumerate(shown):
+        middle = (left + PANEL / 2, MARGIN + BOX - SYMBOL_HEIGHT * (len(shown) - row - 0.5))
+        colour = {"ball_0": EVEN, "ball_1": ODD}.get(symbol, PLATE)
+        canvas.plate(middle, (PANEL, SYMBOL_HEIGHT - 3), 5, colour)
+        canvas.word(symbol, middle, WHITE if colour == EVEN else INK, PANEL - MARGIN)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
-from pdrm.domains.pictures import as_pixels
+from pdrm.domains.pictures import draw_state
 from pdrm.errors import UnknownFormat
 from pdrm.files import write_atomically
 
@@ -212,7 +212,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Drawn], title: str) 
     axes = figure.subplots(1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False)[0]
     for number, one in enumerate(situations):
         grid, stack = axes[2 * number], axes[2 * number + 1]
-        grid.imshow(as_pixels(domain, one.place), interpolation="nearest")
+        grid.imshow(draw_state(domain, one.place), interpolation="nearest")
         grid.set_axis_off()
         grid.set_title(f"after {one.way}", fontsize=11, color=WITNESS_INK, wrap=True)
         grid.text(

@@ -6,13 +6,11 @@ import io
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from PIL import Image
 
+from pdrm.domains.pictures import Pixels, draw_water
 from pdrm.domains.water import WaterWorld
-from pdrm.domains.water_env import Image as Pixels
-from pdrm.domains.water_env import WaterEnv, draw_water
+from pdrm.domains.water_env import WaterEnv
 from pdrm.files import write_atomically
 from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.product.observation import Observing
@@ -55,10 +53,8 @@ class WaterTask(MachineEnv):
 
 # --- A trained policy filmed: WaterWorld and the machine's stack, as an animated GIF or one picture.
 
-Picture = npt.NDArray[np.uint8]
 
-
-def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) -> tuple[list[Picture], dict[str, Any]]:
+def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) -> tuple[list[Pixels], dict[str, Any]]:
     """An episode's pictures, one every few steps, and how it went."""
     seen, _ = task.reset(seed=seed)
     policy.begin()
@@ -71,7 +67,7 @@ def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) 
     return pictures, {"return": gained, "steps": steps, "end": task.configuration.state}
 
 
-def save_film(path: Path, pictures: list[Picture], *, milliseconds: int = 60, colours: int = 32) -> None:
+def save_film(path: Path, pictures: list[Pixels], *, milliseconds: int = 60, colours: int = 32) -> None:
     """Write an animated GIF, whole or not at all."""
     frames = [Image.fromarray(picture).quantize(colours) for picture in pictures]
     buffer = io.BytesIO()
@@ -79,7 +75,7 @@ def save_film(path: Path, pictures: list[Picture], *, milliseconds: int = 60, co
     write_atomically(path, buffer.getvalue())
 
 
-def save_picture(path: Path, picture: Picture) -> None:
+def save_picture(path: Path, picture: Pixels) -> None:
     """Write one picture as PNG."""
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, "PNG", optimize=True)
