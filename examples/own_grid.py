@@ -38,9 +38,9 @@ back   -> done : eps,  # / #, 20
 """)
 
 training = pdrm.Training(world, TASK, pdrm.TopK(1), pdrm.QLearning(counterfactuals="deduplicated"), seed=1)
-for until in (100, 300, 1_000):
-    training.advance(until)
-    print(f"after {until:>5} episodes: mean test return {training.test().returns.mean():.2f}")
+for more in (100, 200, 700):
+    training.advance(more)
+    print(f"after {training.episodes:>5} episodes: mean test return {training.test().returns.mean():.2f}")
 policy = pdrm.policy_of(training, about={"made by": "examples/own_grid.py"})
 print(
     f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(int(world.arrays.start_state[0]), 'first', ('#',))]}"

@@ -11,7 +11,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of
-from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.settings import Hierarchical
 from pdrm.learning.tabular.training import HierarchicalTraining
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -53,8 +53,8 @@ def compared(
     machine: PushdownRewardMachine, domain: FiniteDomain, view: View, settings: Hierarchical, seed: int
 ) -> bool:
     """Whether they ran to the end; raises where they differ."""
-    training, chances = HierarchicalTraining(domain, machine, view, settings, seed), streams(seed, 2)
-    readable = ReadableHierarchical(domain, machine, view, settings, Chance(chances[:1]))
+    training, rng_state = HierarchicalTraining(domain, machine, view, settings, seed), seed_streams(seed, 2)
+    readable = ReadableHierarchical(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{described(machine)}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
@@ -62,11 +62,11 @@ def compared(
     if not slow:
         return False
     same_tables(training, readable, said)
-    assert training.progress.real[at.LAST_RETURN] == returns[-1], said
-    assert training.chances[0] == chances[0], f"{said}\nnot as many random numbers were drawn"
+    assert training.progress.floats[at.LAST_RETURN] == returns[-1], said
+    assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(
-        lambda: played.extend(readable.test(domain, Chance(chances[1:])) for _ in range(settings.test_episodes))
+        lambda: played.extend(readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes))
     )
     tested: list[float] = []
     assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said

@@ -15,7 +15,7 @@ from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
 from pdrm.learning.tabular.policy_table import SeenTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
-from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import counting_to_pushdown
@@ -75,8 +75,8 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
 
 def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int) -> bool:
     """Whether they ran to the end; raises where they differ."""
-    training, chances = Training(domain, machine, view, settings, seed), streams(seed, 2)
-    readable = ReadableQLearning(domain, machine, view, settings, Chance(chances[:1]))
+    training, rng_state = Training(domain, machine, view, settings, seed), seed_streams(seed, 2)
+    readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
@@ -87,11 +87,11 @@ def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLe
     assert isinstance(policy, Policy)
     learnt = rows_of(policy.table)
     assert learnt == readable.q, f"{said}\n{learnt = }\nnot {readable.q}"
-    assert training.progress.real[at.LAST_RETURN] == returns[-1], said
-    assert training.chances[0] == chances[0], f"{said}\nnot as many random numbers were drawn"
+    assert training.progress.floats[at.LAST_RETURN] == returns[-1], said
+    assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(
-        lambda: played.extend(readable.test(domain, Chance(chances[1:])) for _ in range(settings.test_episodes))
+        lambda: played.extend(readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes))
     )
     tested: list[float] = []
     assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said

@@ -40,13 +40,14 @@ def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):
 
 
 @pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
-def test_a_run_goes_up_to_whole_episodes(kind):
+def test_a_run_advances_by_whole_episodes_up_to_its_last(kind):
     maze = pdrm.domain("maze-5x5")
-    settings = pdrm.QLearning() if kind is pdrm.Training else pdrm.Hierarchical()
+    settings = (pdrm.QLearning if kind is pdrm.Training else pdrm.Hierarchical)(episodes=5)
     training = kind(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), settings, seed=0)
-    for until in (2.5, -5, True, 2**31, "3"):
-        with pytest.raises(BadSetting, match="whole number of episodes"):
-            training.advance(until)
+    for wrong in (2.5, -5, True, "3"):
+        with pytest.raises(BadSetting, match="non-negative integer"):
+            training.advance(wrong)
     assert training.episodes == 0
-    training.advance(np.int64(2))
-    assert training.episodes == 2
+    for more, episodes in ((np.int64(2), 2), (0, 2), (1, 3), (2**40, 5), (1, 5)):
+        training.advance(more)
+        assert training.episodes == episodes

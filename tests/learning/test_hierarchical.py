@@ -9,7 +9,7 @@ from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, options_of, reward_for_achieving
-from pdrm.learning.tabular.randomness import Chance, streams
+from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.settings import Hierarchical
 from pdrm.learning.tabular.training import HierarchicalTraining
@@ -84,16 +84,16 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     settings = Hierarchical(learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5)
     training = HierarchicalTraining(where, goal, view, settings, seed=5)
     training.advance(episodes)
-    chances = streams(5, 2)
-    readable = ReadableHierarchical(where, goal, view, settings, Chance(chances[:1]))
+    rng_state = seed_streams(5, 2)
+    readable = ReadableHierarchical(where, goal, view, settings, Rng(rng_state[:1]))
     paid = [readable.episode() for _ in range(episodes)]
     assert tables(training) == (readable.meta, readable.policies)
-    assert training.chances[0] == chances[0]
-    assert training.progress.real[at.LAST_RETURN] == paid[-1]
+    assert training.rng_state[0] == rng_state[0]
+    assert training.progress.floats[at.LAST_RETURN] == paid[-1]
     for other in where.tested_on:
         test = training.test(other)
-        assert test.returns.tolist() == [readable.test(other, Chance(chances[1:])) for _ in range(3)]
-    assert training.chances[1] == chances[1]
+        assert test.returns.tolist() == [readable.test(other, Rng(rng_state[1:])) for _ in range(3)]
+    assert training.rng_state[1] == rng_state[1]
 
 
 @pytest.mark.parametrize("view", [TopK(1), TopK(2), FullStack()], ids=str)
@@ -180,13 +180,13 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
     columns = in_parts.values.value.shape[1]
     in_parts.explored = Explored.new(in_parts.explored.table, FullStack(), where.states, capacity=2)
     in_parts.values, in_parts.policies = Values.room(columns, 1), Values.room(columns * len(where.actions), 1)
-    for until in (1, 7, 8, 30):
-        in_parts.advance(until)
+    for more in (1, 6, 1, 22):
+        in_parts.advance(more)
     assert tables(at_once) == tables(in_parts)
     assert in_parts.episodes == 30
-    assert np.array_equal(at_once.progress.whole, in_parts.progress.whole)
-    assert np.array_equal(at_once.progress.real, in_parts.progress.real)
-    assert np.array_equal(at_once.chances, in_parts.chances)
+    assert np.array_equal(at_once.progress.ints, in_parts.progress.ints)
+    assert np.array_equal(at_once.progress.floats, in_parts.progress.floats)
+    assert np.array_equal(at_once.rng_state, in_parts.rng_state)
     assert np.array_equal(at_once.test().returns, in_parts.test().returns)
 
 

@@ -247,11 +247,11 @@ class _Watch:
 
     def __call__(self, training: AnyTraining, tests: list[Test]) -> None:
         """Show where a run stands."""
-        steps = int(training.progress.whole[at.ALL_STEPS])
+        steps = int(training.progress.ints[at.ALL_STEPS])
         self.before = self.before or steps
         speed = (steps - self.before) / max(1e-9, time.monotonic() - self.began)
         note = (
-            f"return {tests[-1].returns.mean():g}  ε {training.progress.real[at.EPSILON]:.3f}  "
+            f"return {tests[-1].returns.mean():g}  ε {training.progress.floats[at.EPSILON]:.3f}  "
             f"{speed / 1e6:.1f} M steps/s  {int(training.values.index.used[0]):,} rows"
         )
         self.bars.update(self.task, completed=training.episodes, note=note)

@@ -26,8 +26,8 @@ def scalars(training: AnyTraining, test: Test) -> dict[str, float]:
         "test/return": float(test.returns.mean()),
         "test/return_lowest": float(test.returns.min()),
         "test/steps": float(test.steps.mean()),
-        "train/epsilon": float(training.progress.real[at.EPSILON]),
-        "train/steps": float(training.progress.whole[at.ALL_STEPS]),
+        "train/epsilon": float(training.progress.floats[at.EPSILON]),
+        "train/steps": float(training.progress.ints[at.ALL_STEPS]),
         "train/rows": float(training.values.index.used[0]),
     }
 
@@ -62,8 +62,8 @@ class TensorBoard(Sink):
     >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> folder = tempfile.TemporaryDirectory()
     >>> with TensorBoard(folder.name) as log:
-    ...     for episodes in (10, 20):
-    ...         training.advance(episodes)
+    ...     for _ in range(2):
+    ...         training.advance(10)
     ...         log(training, [training.test()])
     >>> [path.name.startswith("events.out.tfevents") for path in pathlib.Path(folder.name).iterdir()]
     [True]

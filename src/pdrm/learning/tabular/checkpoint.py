@@ -28,7 +28,7 @@ TESTS = ("returns", "steps", "ends")
 
 def save_checkpoint(path: Path, training: AnyTraining, tests: list[Test]) -> None:
     """Write where a run stands, whole or not at all."""
-    arrays: Arrays = {"whole": training.progress.whole, "real": training.progress.real, "chances": training.chances}
+    arrays: Arrays = {"whole": training.progress.ints, "real": training.progress.floats, "chances": training.rng_state}
     arrays |= _explored(training.explored)
     for name in TABLES:
         if hasattr(training, name):
@@ -52,8 +52,8 @@ def load_checkpoint(path: Path, training: AnyTraining) -> list[Test]:
             parts["observed"] = _observed_again(arrays)
         columns = zip(*(arrays[f"tests.{name}"] for name in ("episode", *TESTS)), strict=True)
         tests = [Test(int(episode), returns, steps, ends) for episode, returns, steps, ends in columns]
-        training.progress.whole[:], training.progress.real[:] = arrays["whole"], arrays["real"]
-        training.chances[:] = arrays["chances"]
+        training.progress.ints[:], training.progress.floats[:] = arrays["whole"], arrays["real"]
+        training.rng_state[:] = arrays["chances"]
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise BadRunFolder(
             f"{path} is no checkpoint, or is damaged: {error}", fix=f"remove {path} to start that run afresh"

@@ -31,13 +31,13 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 # option by option.
 
 
-def best(values: npt.NDArray[np.float64], chance: np.random.Generator) -> int:
+def best(values: npt.NDArray[np.float64], rng: np.random.Generator) -> int:
     """A choice of highest value, at random among several.
 
     >>> best(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0))
     1
     """
-    return int(chance.choice(np.flatnonzero(values == values.max())))
+    return int(rng.choice(np.flatnonzero(values == values.max())))
 
 
 class Greedy:
@@ -49,10 +49,10 @@ class Greedy:
     def __init__(self, policy: Policy, machine: AnyMemory) -> None:
         self._policy, self._counts = policy, isinstance(machine, CountingRewardAutomaton)
 
-    def choose(self, s: int, here: Configuration, chance: np.random.Generator) -> int:
+    def choose(self, s: int, here: Configuration, rng: np.random.Generator) -> int:
         """The action there."""
         memory = tuple(map(int, here.stack)) if self._counts else here.stack
-        return best(self._policy.values(s, here.state, memory), chance)
+        return best(self._policy.values(s, here.state, memory), rng)
 
     def moved(self, here: Configuration, label: Label, there: Configuration) -> None:
         """Nothing is kept from step to step."""
@@ -67,12 +67,12 @@ class GreedyWithOptions:
         self.option: str | None = None
         """The rule that the option of the last action brings about, as text."""
 
-    def choose(self, s: int, here: Configuration, chance: np.random.Generator) -> int:
+    def choose(self, s: int, here: Configuration, rng: np.random.Generator) -> int:
         """The action there, for the option under way or a new one."""
         if self._option is None:
-            self._option = best(self._policy.option_values(s, here.state, here.stack), chance)
+            self._option = best(self._policy.option_values(s, here.state, here.stack), rng)
             self.option = self._policy.options[here.state][self._option]
-        return best(self._policy.values(s, here.state, here.stack, self._option), chance)
+        return best(self._policy.values(s, here.state, here.stack, self._option), rng)
 
     def moved(self, here: Configuration, label: Label, there: Configuration) -> None:
         """Note a step: it may end the option."""
@@ -152,10 +152,10 @@ class Trained:
         """Whether the machine has counters in place of a stack."""
         return isinstance(self.machine, CountingRewardAutomaton)
 
-    def episode(self, chance: np.random.Generator) -> Iterator[Moment]:
+    def episode(self, rng: np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment."""
         arrays, operations = self.domain.arrays, 0
-        k = pick(arrays.start_probability, float(chance.random()))
+        k = pick(arrays.start_probability, float(rng.random()))
         here, paid, _ = begun(self.machine)
         label = int(arrays.start_label[k])
         if label >= 0 and here.state not in self.machine.final:
@@ -168,8 +168,8 @@ class Trained:
         for _ in range(self.step_limit):
             if here.state in self.machine.final or arrays.terminal[s] or not self._affords(operations):
                 return
-            a = acting.choose(s, here, chance)
-            o = pick(arrays.probability[s, a], float(chance.random()))
+            a = acting.choose(s, here, rng)
+            o = pick(arrays.probability[s, a], float(rng.random()))
             label = int(arrays.label[s, a, o])
             reading = self._read(here, label)
             operations += reading.moves
@@ -192,8 +192,8 @@ class Trained:
 def evaluated(folder: Path, episodes: int, seed: int) -> dict[str, Any]:
     """Greedy episodes of a saved run, summed up."""
     trained = Trained.load(folder)
-    chance = np.random.default_rng(seed)
-    runs = [list(trained.episode(chance)) for _ in range(episodes)]
+    rng = np.random.default_rng(seed)
+    runs = [list(trained.episode(rng)) for _ in range(episodes)]
     returns = [sum(moment.reward for moment in moments) for moments in runs]
     steps = [len(moments) - 1 for moments in runs]
     return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
-from pdrm.learning.tabular.randomness import Chance
+from pdrm.learning.tabular.randomness import Rng
 from pdrm.learning.tabular.settings import Hierarchical, QLearning
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
@@ -101,12 +101,12 @@ class ReadableHierarchical:
     environment state, machine state and top symbol to one value an action for each of these options."""
 
     def __init__(
-        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, chance: Chance
+        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, rng: Rng
     ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
+        self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
-            domain, machine, view, QLearning(), chance
+            domain, machine, view, QLearning(), rng
         )  # begins and takes steps; learns nothing
         self.options = {state: options_of(machine, state) for state in machine.states}
         self.meta: dict[Seen, list[float]] = {}
@@ -163,14 +163,14 @@ class ReadableHierarchical:
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice, ties broken at random."""
-        if self.chance.number() < self.epsilon:
-            return self.chance.below(len(values))
-        return greedy(values, self.chance)
+        if self.rng.number() < self.epsilon:
+            return self.rng.below(len(values))
+        return greedy(values, self.rng)
 
     def outcome(self, s: int, a: int) -> int:
         """The outcome of an action that nature chooses."""
-        chances = self.domain.arrays.probability[s, a]
-        return pick(chances, self.chance.number()) if len(chances) > 1 else 0
+        probability = self.domain.arrays.probability[s, a]
+        return pick(probability, self.rng.number()) if len(probability) > 1 else 0
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option of the machine state learns from the step: r⁺ where it is achieved and r⁻ where another move changes
@@ -196,9 +196,9 @@ class ReadableHierarchical:
             target += running.weight * max(self.meta_values(after, there))
         running.values[running.option] += self.settings.learning_rate * (target - running.values[running.option])
 
-    def test(self, domain: FiniteDomain, chance: Chance) -> float:
+    def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, chance)
+        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, rng)
         s, here, gained = tester.product.begin()
         option = None
         for _ in range(tester.limit):
@@ -206,8 +206,8 @@ class ReadableHierarchical:
                 break
             count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
             if option is None:
-                option = greedy(self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), chance)
-            a = greedy(self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], chance)
+                option = greedy(self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), rng)
+            a = greedy(self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng)
             o = tester.outcome(s, a)
             after, there, paid = tester.product.outcome(s, here, a, o)
             if there != here or tester.achieved(here, s, a, o)[option]:
@@ -217,8 +217,8 @@ class ReadableHierarchical:
         return gained
 
 
-def greedy(values: Sequence[float], chance: Chance) -> int:
+def greedy(values: Sequence[float], rng: Rng) -> int:
     """A choice of highest value; among several a random one."""
     highest = max(values)
     best = [choice for choice, value in enumerate(values) if value == highest]
-    return best[chance.below(len(best))] if len(best) > 1 else best[0]
+    return best[rng.below(len(best))] if len(best) > 1 else best[0]

@@ -1,4 +1,7 @@
-"""Where a training run stands, as arrays that a kernel leaves at any point and takes up again; options as arrays."""
+"""What a learner's kernel is handed beside its tables: where the run stands, its settings as numbers, its options as arrays.
+
+A kernel leaves `Progress` at any point of an episode and takes it up again at the same one.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,25 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of, reward_for_achieving
-from pdrm.learning.tabular.settings import Hierarchical
+from pdrm.learning.tabular.memory import AnyMemory, class_depth
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.views import View
 
-# --- Where a training run stands, as arrays that a kernel leaves at any point and takes up again at the very same one.
-
-# Positions in `Progress.whole`.
+# Positions in `Progress.ints`; the last two are the hierarchical agent's.
 EPISODE, STEP, STATE, CONFIGURATION, ROW, PHASE, ACTION, OUTCOME, START = range(9)
 LEFT, MACHINE, ENTRY, UPDATES, ALL_STEPS, ALL_UPDATES, OPERATIONS, ALL_OPERATIONS = range(9, 17)
-OWN_ENTRY, LOOK, LATE = range(17, 20)
-# Positions in `Progress.real`.
-EPSILON, GAINED, LAST_RETURN = range(3)
+OWN_ENTRY, LOOK, LATE, OPTION, META_ROW = range(17, 22)
+# Positions in `Progress.floats`; the last two are the hierarchical agent's.
+EPSILON, GAINED, LAST_RETURN, COLLECTED, WEIGHT = range(5)
 
 # Phases of a step: what is to be done next.
 BEGIN, ENTER, CHOOSE, ACT, IMAGINE = range(5)
 
 # Lists of observed stacks (`Rates.mode`).
 PLAIN, ONE_LIST, CO_OBSERVED = range(3)
-
-NO_CONFIGURATION = -1
-"""No room for a configuration (`pdrm.product.explore_kernel.NO_ROOM`)."""
 
 # How a kernel ends: DONE, CLOCK, or the negative of what `pdrm.product.explore_kernel.explore` answers.
 DONE = 0
@@ -42,36 +42,43 @@ UNDEFINED = 2
 UNEXPLORED = 3
 """A counting automaton's step is to be made: call `Counters.find` and call again."""
 CLOCK = 4
-"""So many updates were made that it is time to look at the clock (see `episode_clock.py`); then call again."""
+"""So many updates were made that it is time to look at the clock (`EpisodeClock`); then call again."""
 
+NO_CONFIGURATION = -1
+"""No room for a configuration (`pdrm.product.explore_kernel.NO_ROOM`)."""
+NO_OPTION = -1
+"""No option is running: the meta-policy chooses next."""
 NEVER = 2**62
 """More updates than there will ever be."""
 
 
 class Progress(NamedTuple):
-    """The whole and the real numbers of a run's state.
+    """The integers and floats of a run's state.
 
-    >>> Progress.new(epsilon=0.5).real.tolist()
+    >>> Progress.new(epsilon=0.5).floats.tolist()
     [0.5, 0.0, 0.0]
     """
 
-    whole: npt.NDArray[np.int64]
-    """[20]: the episode, the step in it, the environment state, the configuration, ... (see the positions above). OWN_ENTRY is
-    the list's entry that stands for the present stack; LOOK the updates after which to look at the clock (0: never), LATE
-    whether the episode's time is over."""
-    real: Rewards
-    """[3]: ε, the return of the episode so far, and that of the last whole episode."""
+    ints: npt.NDArray[np.int64]
+    """[20 or 22]: the episode, the step in it, the environment state, the configuration, ... (see the positions above).
+    OWN_ENTRY is the list's entry that stands for the present stack; LOOK the updates after which to look at the clock
+    (0: never), LATE whether the episode's time is over."""
+    floats: Rewards
+    """[3 or 5]: ε, the return of the episode so far, that of the last finished episode; then what the running option has been
+    paid, discounted, and the weight of its next reward."""
 
     @classmethod
-    def new(cls, epsilon: float) -> Progress:
-        """Before the first episode."""
-        real = np.zeros(3)
-        real[EPSILON] = epsilon
-        return cls(np.zeros(LATE + 1, np.int64), real)
+    def new(cls, epsilon: float, *, options: bool = False) -> Progress:
+        """Before the first episode, no option running. options: for the hierarchical agent."""
+        ints, floats = np.zeros(LATE + 1, np.int64), np.zeros(LAST_RETURN + 1)
+        floats[EPSILON] = epsilon
+        if options:
+            ints, floats = np.append(ints, [NO_OPTION, 0]), np.append(floats, [0.0, 0.0])
+        return cls(ints, floats)
 
 
 class Rates(NamedTuple):
-    """The settings as numbers."""
+    """The settings of Q-learning and CpRM as numbers."""
 
     alpha: float
     gamma: float
@@ -83,21 +90,56 @@ class Rates(NamedTuple):
     depth: int
     """Symbols by which stacks are classed, or -1: every stack is its own class."""
     budget: int
-    """Counterfactual updates a step, or 0: all."""
+    """Counterfactual updates per step, or 0: all."""
     episode_budget: int
-    """Updates an episode, or 0: no limit."""
+    """Updates per episode, or 0: no limit."""
     operations: int
-    """Moves of a counting automaton an episode, or 0: no limit."""
+    """Moves of a counting automaton per episode, or 0: no limit."""
 
 
-# --- The options of a machine as arrays, the settings as numbers, and where a hierarchical run stands.
+class HierarchicalRates(NamedTuple):
+    """The settings of the hierarchical agent as numbers."""
 
-# Positions in `Progress.whole` and `Progress.real` beyond those that every tabular run has.
-OPTION, META_ROW = (len(Progress.new(0.0).whole) + place for place in range(2))
-COLLECTED, WEIGHT = (len(Progress.new(0.0).real) + place for place in range(2))
+    alpha: float
+    gamma: float
+    decay: float
+    least: float
+    limit: int
+    r_plus: float
+    r_minus: float
 
-NO_OPTION = -1
-"""No option is running: the meta-policy chooses next."""
+
+MODES = {Counterfactuals.NONE: PLAIN, Counterfactuals.CO_OBSERVED: CO_OBSERVED}
+
+
+def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view: View) -> Rates:
+    """The settings as numbers for `q_kernel`."""
+    return Rates(
+        *_shared_rates(settings, domain),
+        MODES.get(settings.counterfactuals, ONE_LIST),
+        class_depth(machine, view, settings.counterfactuals),
+        settings.updates_per_step or 0,
+        settings.updates_per_episode or 0,
+        settings.operations_per_episode or 0,
+    )
+
+
+def hierarchical_rates(
+    settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine
+) -> HierarchicalRates:
+    """The settings as numbers for `options_kernel`."""
+    r_plus = reward_for_achieving(settings, domain, machine)
+    return HierarchicalRates(*_shared_rates(settings, domain), r_plus, float(settings.r_minus))
+
+
+def _shared_rates(settings: QLearning | Hierarchical, domain: FiniteDomain) -> tuple[float, float, float, float, int]:
+    return (
+        float(settings.learning_rate),
+        float(settings.discount),
+        float(settings.epsilon_decay),
+        float(settings.epsilon_least),
+        settings.step_limit or domain.step_limit,
+    )
 
 
 class Options(NamedTuple):
@@ -117,18 +159,6 @@ class Options(NamedTuple):
     """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
 
 
-class HierarchicalRates(NamedTuple):
-    """The settings as numbers."""
-
-    alpha: float
-    gamma: float
-    decay: float
-    least: float
-    limit: int
-    r_plus: float
-    r_minus: float
-
-
 def tabulate_options(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Options:
     """The options of a machine for these labels; states, labels and symbols are numbered as by `tabulate`."""
     leaving = [options_of(machine, state) for state in machine.states]
@@ -143,23 +173,3 @@ def tabulate_options(machine: PushdownRewardMachine, labels: Sequence[Label]) ->
                     is_achieved(machine, option, label, top) for option in options
                 ]
     return Options(counts, ruled, achieved)
-
-
-def rates_of(settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine) -> HierarchicalRates:
-    """The settings as numbers for the kernel."""
-    return HierarchicalRates(
-        float(settings.learning_rate),
-        float(settings.discount),
-        float(settings.epsilon_decay),
-        float(settings.epsilon_least),
-        settings.step_limit or domain.step_limit,
-        reward_for_achieving(settings, domain, machine),
-        float(settings.r_minus),
-    )
-
-
-def new_progress(epsilon: float) -> Progress:
-    """Before the first episode, no option running."""
-    whole, real = np.zeros(META_ROW + 1, np.int64), np.zeros(WEIGHT + 1)
-    whole[OPTION], real[EPSILON] = NO_OPTION, epsilon
-    return Progress(whole, real)

@@ -7,9 +7,8 @@ from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular import learner_tables as on
 from pdrm.learning.tabular.learner_tables import NO_OPTION, HierarchicalRates, Options, Progress
-from pdrm.learning.tabular.randomness import GOLDEN, State
+from pdrm.learning.tabular.randomness import GOLDEN, RngState
 from pdrm.learning.tabular.rows_kernel import Values, hashed, mixed
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
@@ -31,14 +30,14 @@ def learn(
     options: Options,
     meta: Values,
     policies: Values,
-    rng: State,
+    rng: RngState,
     rates: HierarchicalRates,
     progress: Progress,
     until: int,
 ) -> int:
     """Train up to episode `until`. NO_ROOM: make room and call again; CLOCK: look at the clock and call again. Nothing is lost
     or done twice. The step in which the time runs out is the last."""
-    whole, real, found = progress.whole, progress.real, explored.configurations
+    ints, floats, found = progress.ints, progress.floats, explored.configurations
     afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     symbols, machine_states, final = explored.stacks.symbol, found.number.shape[1], explored.table.first_final
     meta_q, q, achieved, counts, ruled = meta.value, policies.value, options.achieved, options.counts, options.ruled
@@ -54,37 +53,37 @@ def learn(
     )
     states, actions, outcomes = successors.shape
     alpha, gamma, limit, r_plus, r_minus = rates.alpha, rates.gamma, rates.limit, rates.r_plus, rates.r_minus
-    s, here, row, a, o = whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME]
+    s, here, row, a, o = ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME]
     phase, step, episode, gained, epsilon = (
-        whole[at.PHASE],
-        whole[at.STEP],
-        whole[at.EPISODE],
-        real[at.GAINED],
-        real[at.EPSILON],
+        ints[at.PHASE],
+        ints[at.STEP],
+        ints[at.EPISODE],
+        floats[at.GAINED],
+        floats[at.EPSILON],
     )
-    option, meta_row, collected, weight = whole[on.OPTION], whole[on.META_ROW], real[on.COLLECTED], real[on.WEIGHT]
-    random, updates, status = rng[0], whole[at.UPDATES], at.DONE
-    late, look = whole[at.LATE] != 0, whole[at.LOOK] if whole[at.LOOK] > 0 else at.NEVER
+    option, meta_row, collected, weight = ints[at.OPTION], ints[at.META_ROW], floats[at.COLLECTED], floats[at.WEIGHT]
+    random, updates, status = rng[0], ints[at.UPDATES], at.DONE
+    late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
     while episode < until:
         if phase == at.BEGIN:
-            whole[at.START] = 0
+            ints[at.START] = 0
             if len(domain.start_state) > 1:
                 random += _GOLDEN
                 chance, total = mixed(random), 0.0
                 for outcome in range(len(domain.start_state)):
                     if domain.start_probability[outcome] > 0.0:
-                        whole[at.START] = outcome
+                        ints[at.START] = outcome
                         total += domain.start_probability[outcome]
                         if chance < total:
                             break
             phase = at.ENTER
         if phase == at.ENTER:
-            s, here, gained, step, updates = domain.start_state[whole[at.START]], first, first_paid, 0, 0
-            option, meta_row, row = on.NO_OPTION, -1, -1
-            label = domain.start_label[whole[at.START]]
+            s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
+            option, meta_row, row = at.NO_OPTION, -1, -1
+            label = domain.start_label[ints[at.START]]
             if label >= 0 and state_of[here] < final:
                 there = afters[here, label]
                 if there < 0:
@@ -127,7 +126,7 @@ def learn(
                         slot[probe], keys[used[0]] = used[0], key
                         used[0] += 1
                     row = slot[probe]
-                if option == on.NO_OPTION:
+                if option == at.NO_OPTION:
                     collected, weight = 0.0, 1.0
                     random += _GOLDEN
                     if mixed(random) < epsilon:
@@ -236,22 +235,22 @@ def learn(
                     collected += weight * best
                 meta_q[meta_row, option] += alpha * (collected - meta_q[meta_row, option])
                 updates += 1
-                option, meta_row = on.NO_OPTION, next_meta
+                option, meta_row = at.NO_OPTION, next_meta
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
             ended = over or step == limit or late
         if status != at.DONE:
             break
-        whole[at.ALL_STEPS] += step
-        whole[at.ALL_UPDATES] += updates
+        ints[at.ALL_STEPS] += step
+        ints[at.ALL_UPDATES] += updates
         episode += 1
-        phase, real[at.LAST_RETURN] = at.BEGIN, gained
+        phase, floats[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
-    whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME] = s, here, row, a, o
-    whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], whole[at.UPDATES] = phase, step, episode, updates
-    whole[on.OPTION], whole[on.META_ROW], real[on.COLLECTED], real[on.WEIGHT] = option, meta_row, collected, weight
-    real[at.GAINED], real[at.EPSILON], rng[0] = gained, epsilon, random
+    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = s, here, row, a, o
+    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = phase, step, episode, updates
+    ints[at.OPTION], ints[at.META_ROW], floats[at.COLLECTED], floats[at.WEIGHT] = option, meta_row, collected, weight
+    floats[at.GAINED], floats[at.EPSILON], rng[0] = gained, epsilon, random
     return status
 
 
@@ -265,7 +264,7 @@ def test(
     options: Options,
     meta: Values,
     policies: Values,
-    rng: State,
+    rng: RngState,
     limit: int,
     returns: Rewards,
     steps: Integers,

@@ -8,7 +8,7 @@ from numba import njit
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Progress, Rates
-from pdrm.learning.tabular.randomness import GOLDEN, State
+from pdrm.learning.tabular.randomness import GOLDEN, RngState
 from pdrm.learning.tabular.rows_kernel import FREE, Observed, Values, hashed, mixed, note
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
@@ -32,14 +32,14 @@ def learn(
     explored: Explored,
     values: Values,
     observed: Observed,
-    rng: State,
+    rng: RngState,
     rates: Rates,
     progress: Progress,
     until: int,
 ) -> int:
     """Train up to episode `until`. NO_ROOM: make room and call again; UNEXPLORED: find the successor that is wanted and call
     again; CLOCK: look at the clock and call again. Nothing is lost or done twice."""
-    whole, real, q, found = progress.whole, progress.real, values.value, explored.configurations
+    ints, floats, q, found = progress.ints, progress.floats, values.value, explored.configurations
     slot, keys, used = values.index
     afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     numbers, nodes, following, symbols, parents = (
@@ -59,37 +59,37 @@ def learn(
     )
     states, actions, outcomes = successors.shape
     final, mask, mode = explored.table.first_final, len(slot) - 1, rates.mode
-    s, here, row, a, o = whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME]
+    s, here, row, a, o = ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME]
     phase, step, episode, gained, epsilon = (
-        whole[at.PHASE],
-        whole[at.STEP],
-        whole[at.EPISODE],
-        real[at.GAINED],
-        real[at.EPSILON],
+        ints[at.PHASE],
+        ints[at.STEP],
+        ints[at.EPISODE],
+        floats[at.GAINED],
+        floats[at.EPSILON],
     )
-    random, updates, status = rng[0], whole[at.UPDATES], at.DONE
+    random, updates, status = rng[0], ints[at.UPDATES], at.DONE
     alpha, gamma = rates.alpha, rates.gamma
-    moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, whole[at.OPERATIONS]
-    late, look = whole[at.LATE] != 0, whole[at.LOOK] if whole[at.LOOK] > 0 else at.NEVER
+    moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
+    late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
     while episode < until:
         if phase == at.BEGIN:
-            whole[at.START] = 0
+            ints[at.START] = 0
             if len(domain.start_state) > 1:
                 random += _GOLDEN
                 chance, total = mixed(random), 0.0
                 for outcome in range(len(domain.start_state)):
                     if domain.start_probability[outcome] > 0.0:
-                        whole[at.START] = outcome
+                        ints[at.START] = outcome
                         total += domain.start_probability[outcome]
                         if chance < total:
                             break
             phase = at.ENTER
         if phase == at.ENTER:
-            s, here, gained, step, updates = domain.start_state[whole[at.START]], first, first_paid, 0, 0
-            label, spent = domain.start_label[whole[at.START]], 0
+            s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
+            label, spent = domain.start_label[ints[at.START]], 0
             if label >= 0 and state_of[here] < final:
                 there = afters[here, label]
                 if there < 0:
@@ -129,7 +129,7 @@ def learn(
                     if listed[probe] < 0 and not note(observed, key, probe, place, node_of[here]):
                         status = at.NO_ROOM
                         break
-                    whole[at.OWN_ENTRY] = listed[probe]
+                    ints[at.OWN_ENTRY] = listed[probe]
                 random += _GOLDEN
                 if mixed(random) < epsilon:
                     random += _GOLDEN
@@ -198,12 +198,12 @@ def learn(
                 if mode != at.PLAIN:
                     place = s if mode == at.CO_OBSERVED else 0
                     pairs = observed.length[place] * final
-                    whole[at.LEFT] = min(pairs, rates.budget) if rates.budget > 0 else pairs
-                    whole[at.MACHINE] = observed.turn[place, 0] if rates.budget > 0 else 0
-                    whole[at.ENTRY] = observed.turn[place, 1] if rates.budget > 0 else FREE
+                    ints[at.LEFT] = min(pairs, rates.budget) if rates.budget > 0 else pairs
+                    ints[at.MACHINE] = observed.turn[place, 0] if rates.budget > 0 else 0
+                    ints[at.ENTRY] = observed.turn[place, 1] if rates.budget > 0 else FREE
             if mode != at.PLAIN:
                 place, own_reward, ends = (s if mode == at.CO_OBSERVED else 0), own[s, a, o], terminal[after]
-                machine, entry, left = whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT]
+                machine, entry, left = ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT]
                 while left > 0 and not late:
                     if updates >= look:
                         status = at.CLOCK
@@ -252,12 +252,12 @@ def learn(
                     entry = following[ix(entry)]
                     if entry < 0:
                         machine = machine + 1 if machine + 1 < final else 0
-                whole[at.MACHINE], whole[at.ENTRY], whole[at.LEFT] = machine, entry, left
+                ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT] = machine, entry, left
                 if status != at.DONE:
                     break
                 if rates.budget > 0:
                     observed.turn[place, 0], observed.turn[place, 1] = machine, entry
-                elif left > 0 and (machine, entry) <= (state_of[here], whole[at.OWN_ENTRY]):
+                elif left > 0 and (machine, entry) <= (state_of[here], ints[at.OWN_ENTRY]):
                     # The episode is cut off before the turn of what really happened: that is learnt all the same.
                     target = paid
                     if not over:
@@ -273,16 +273,16 @@ def learn(
             ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < spent or late
         if status != at.DONE:
             break
-        whole[at.ALL_STEPS] += step
-        whole[at.ALL_UPDATES] += updates
-        whole[at.ALL_OPERATIONS] += spent
+        ints[at.ALL_STEPS] += step
+        ints[at.ALL_UPDATES] += updates
+        ints[at.ALL_OPERATIONS] += spent
         episode += 1
-        phase, real[at.LAST_RETURN] = at.BEGIN, gained
+        phase, floats[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
-    whole[at.STATE], whole[at.CONFIGURATION], whole[at.ROW], whole[at.ACTION], whole[at.OUTCOME] = s, here, row, a, o
-    whole[at.PHASE], whole[at.STEP], whole[at.EPISODE], whole[at.UPDATES] = phase, step, episode, updates
-    whole[at.OPERATIONS] = spent
-    real[at.GAINED], real[at.EPSILON], rng[0] = gained, epsilon, random
+    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = s, here, row, a, o
+    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = phase, step, episode, updates
+    ints[at.OPERATIONS] = spent
+    floats[at.GAINED], floats[at.EPSILON], rng[0] = gained, epsilon, random
     return status
 
 
@@ -294,7 +294,7 @@ def test(
     domain: DomainArrays,
     explored: Explored,
     values: Values,
-    rng: State,
+    rng: RngState,
     limit: int,
     most: int,
     returns: Rewards,

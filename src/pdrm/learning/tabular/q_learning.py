@@ -13,7 +13,7 @@ from contextlib import suppress
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
 from pdrm.learning.tabular.memory import AnyMemory, ObservedStacks, Reading, begun, class_depth, read
-from pdrm.learning.tabular.randomness import Chance
+from pdrm.learning.tabular.randomness import Rng
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.transitions import Stack
@@ -26,10 +26,8 @@ Seen = tuple[int, str, Stack]
 class ReadableQLearning:
     """Learns episode by episode; `q` maps what is seen to one value an action."""
 
-    def __init__(
-        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, chance: Chance
-    ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.chance = domain, machine, view, settings, chance
+    def __init__(self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng) -> None:
+        self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
         depth = class_depth(machine, view, settings.counterfactuals)
@@ -69,7 +67,7 @@ class ReadableQLearning:
     def begin(self) -> tuple[int, Configuration, float]:
         """A start of the domain, the machine's silent moves, and the label at reset."""
         arrays = self.domain.arrays
-        k = pick(arrays.start_probability, self.chance.number()) if len(arrays.start_state) > 1 else 0
+        k = pick(arrays.start_probability, self.rng.number()) if len(arrays.start_state) > 1 else 0
         here, gained, _ = begun(self.machine)
         self.operations = 0
         if arrays.start_label[k] >= 0 and here.state not in self.machine.final:
@@ -88,13 +86,13 @@ class ReadableQLearning:
         if self.settings.counterfactuals is not Counterfactuals.NONE:
             self.observed.add(s, here.stack)
         row = self.values(s, here)
-        if self.chance.number() < self.epsilon:
-            a = self.chance.below(len(row))
+        if self.rng.number() < self.epsilon:
+            a = self.rng.below(len(row))
         else:
             best = [action for action, value in enumerate(row) if value == max(row)]
-            a = best[self.chance.below(len(best))] if len(best) > 1 else best[0]
-        chances = self.domain.arrays.probability[s, a]
-        return a, pick(chances, self.chance.number()) if len(chances) > 1 else 0
+            a = best[self.rng.below(len(best))] if len(best) > 1 else best[0]
+        probability = self.domain.arrays.probability[s, a]
+        return a, pick(probability, self.rng.number()) if len(probability) > 1 else 0
 
     def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
         """The next state and configuration, and what the environment and the machine pay."""
@@ -164,18 +162,18 @@ class ReadableQLearning:
         row = self.values(s, here)
         row[a] += self.settings.learning_rate * (target - row[a])
 
-    def test(self, domain: FiniteDomain, chance: Chance) -> float:
+    def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableQLearning(domain, self.machine, self.view, self.settings, chance)
+        tester = ReadableQLearning(domain, self.machine, self.view, self.settings, rng)
         s, here, gained = tester.begin()
         for _ in range(self.settings.step_limit or domain.step_limit):
             if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
             best = [action for action, value in enumerate(row) if value == max(row)]
-            a = best[chance.below(len(best))] if len(best) > 1 else best[0]
-            chances = domain.arrays.probability[s, a]
-            o = pick(chances, chance.number()) if len(chances) > 1 else 0
+            a = best[rng.below(len(best))] if len(best) > 1 else best[0]
+            probability = domain.arrays.probability[s, a]
+            o = pick(probability, rng.number()) if len(probability) > 1 else 0
             if not tester.affords(s, here, a, o):
                 break
             s, here, paid = tester.outcome(s, here, a, o)

@@ -15,27 +15,27 @@ GOLDEN = 0x9E3779B97F4A7C15
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 STEP = 2.0**-53
 
-State = npt.NDArray[np.uint64]
+RngState = npt.NDArray[np.uint64]
 
 
-def streams(seed: int, count: int) -> State:
+def seed_streams(seed: int, count: int) -> RngState:
     """[count]: independent starting states for one seed."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSetting(f"the seed is {seed!r}, but must be a whole number from 0 on", fix="use seed 0")
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
-class Chance:
+class Rng:
     """The generator in plain Python, on a one-element state that kernels share.
 
-    >>> chance = Chance(streams(7, 1))
-    >>> 0 <= chance.number() < 1, chance.below(3) in range(3)
+    >>> rng = Rng(seed_streams(7, 1))
+    >>> 0 <= rng.number() < 1, rng.below(3) in range(3)
     (True, True)
     """
 
     __slots__ = ("state",)
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: RngState) -> None:
         self.state = state
 
     def number(self) -> float:

@@ -135,7 +135,7 @@ _11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
 
 @njit(cache=True, inline="always")
 def mixed(random: np.uint64) -> float:
-    """The number in [0, 1) of a generator's state, as `Chance.number` makes it."""
+    """The number in [0, 1) of a generator's state, as `Rng.number` makes it."""
     word = (random ^ (random >> _30)) * _FIRST
     word = (word ^ (word >> _27)) * _SECOND
     return float((word ^ (word >> _31)) >> _11) * 2.0**-53

@@ -118,7 +118,7 @@ def execute(spec: RunSpec, folder: Path, watch: Watch | None = None) -> Result:
         try:
             while training.episodes < spec.settings.episodes:
                 whole = False
-                training.advance(min(spec.settings.episodes, training.episodes + spec.settings.test_every))
+                training.advance(spec.settings.test_every)
                 tests += [_one_test(training)]
                 whole = True
                 if watch is not None:
