@@ -64,7 +64,7 @@ PROOFS = (
     Proof(
         name="mutations",
         group=MACHINES,
-        promise="A damaged file gives a machine or errors with line and column: no traceback, no hang, no memory eaten up.",
+        promise="A damaged file gives a machine or errors that name the place: no traceback, no hang, no memory eaten up.",
         compared="catalogue machines as `.pdrm`, JSON and reward-machine text, damaged at random, with what a reader may do: at most a second and 256 MB",
         unit="damaged files",
         target=1_000_000,

@@ -19,20 +19,23 @@ SHOWN_WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a source text: 1-based line and column, and the line itself for the caret.
+    """A place in a source text: 1-based line and column, and the line itself for the caret; in JSON, the keys that lead there.
 
-    >>> print(Where("t.pdrm", 2, 4, "u0 => u1"))
-    t.pdrm:2:4
+    >>> print(Where("t.pdrm", 2, 4, "u0 => u1"), Where("t.json", path="rules[3].label"), sep=", ")
+    t.pdrm:2:4, t.json: rules[3].label
     """
 
     file: str
-    line: int
-    column: int
+    line: int = 0
+    column: int = 0
     text: str = ""
     width: int = 1
+    path: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        if self.line:
+            return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}: {self.path}" if self.path else self.file
 
     def picture(self) -> str:
         """The offending line with a caret under the column, cut to a readable width."""
@@ -70,7 +73,7 @@ class PdrmError(Exception):
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}"]
         if self.where is not None:
-            lines += [f"  --> {self.where}", self.where.picture()]
+            lines += [f"  --> {self.where}", *([self.where.picture()] if self.where.line else [])]
         if self.fix:
             lines.append(f"  fix: {self.fix}")
         return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from pdrm.errors import Finding, PdrmError
+from pdrm.errors import Finding, PdrmError, Where
 
 
 def coloured(text: str, **style: Any) -> str:  # noqa: ANN401 - typer's own names of styles
@@ -42,11 +42,16 @@ def next_command(command: str) -> None:
 
 def error_record(error: PdrmError) -> dict[str, Any]:
     """One error for programs."""
-    line, column = (error.where.line, error.where.column) if error.where is not None else (None, None)
-    return {"code": error.code, "line": line, "column": column, "message": error.message, "fix": error.fix}
+    return {"code": error.code, **_place(error.where), "message": error.message, "fix": error.fix}
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
     """One warning for programs."""
-    line, column = (finding.where.line, finding.where.column) if finding.where is not None else (None, None)
-    return {"code": finding.code, "line": line, "column": column, "message": finding.message}
+    return {"code": finding.code, **_place(finding.where), "message": finding.message}
+
+
+def _place(where: Where | None) -> dict[str, int | str | None]:
+    """Line and column, or for a value in JSON the keys that lead to it."""
+    if where is None or not where.line:
+        return {"line": None, "column": None, **({"path": where.path} if where is not None else {})}
+    return {"line": where.line, "column": where.column}

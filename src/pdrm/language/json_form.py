@@ -1,14 +1,13 @@
-"""Machines as JSON: the form for programs. `schema.json` beside this file is its published schema."""
+"""Machines as JSON: the form for programs. `schema.json` beside this file is its published schema.
+
+A fault in the JSON itself is reported with line and column, a fault in a value by the keys that lead to it: `rules[3].label`.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any, cast
-
-from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from typing import Any
 
 from pdrm.errors import BadReward, BadShape, CannotRead, DuplicateName, PdrmError, TooDeep, Where, did_you_mean
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
@@ -21,162 +20,10 @@ from pdrm.machines.reward_machine import RewardTransition
 from pdrm.machines.transitions import Otherwise, Transition, number_text
 from pdrm.machines.wellformed import states_of
 
-# --- JSON values that know where they stand, so that a wrong one is shown with its line and column.
-
-KINDS = {
-    dict: "an object",
-    list: "an array",
-    str: "a string",
-    float: "a number",
-    bool: "true or false",
-    type(None): "null",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A JSON value and its place."""
-
-    data: dict[str, Value] | list[Value] | str | float | bool | None
-    where: Where
-
-    def text(self) -> str:
-        """The value as a string, or `BadShape`."""
-        if isinstance(self.data, str):
-            return self.data
-        raise self.wrong("a string")
-
-    def number(self) -> float:
-        """The value as a number, or `BadShape`."""
-        if isinstance(self.data, float):
-            return self.data
-        raise self.wrong("a number")
-
-    def digits(self) -> str:
-        """The number as text, whole ones written out, or `BadShape`: 100000, where a reward would be written 1e5."""
-        number = self.number()
-        return str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
-
-    def items(self) -> list[Value]:
-        """The value as an array, or `BadShape`."""
-        if isinstance(self.data, list):
-            return self.data
-        raise self.wrong("an array")
-
-    def texts(self) -> list[Value]:
-        """The value as an array of strings, or `BadShape`."""
-        items = self.items()
-        for item in items:
-            item.text()
-        return items
-
-    def members(self, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Value]:
-        """The value as an object with known keys, the needed ones among them, or `BadShape`."""
-        if not isinstance(self.data, dict):
-            raise self.wrong("an object")
-        for key, value in self.data.items():
-            if key not in known:
-                raise BadShape(f"unknown key `{key[:40]}`", where=value.where, fix=did_you_mean(key, known))
-        for key in needed:
-            if key not in self.data:
-                raise BadShape(f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …')
-        return self.data
-
-    def wrong(self, wanted: str) -> BadShape:
-        """The error that this value is not what was wanted."""
-        return BadShape(
-            f"{wanted} is wanted here, not {KINDS[type(self.data)]}", where=self.where, fix="see the schema"
-        )
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Lark:
-    grammar = files(__package__).joinpath("json.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", start="value", propagate_positions=True, maybe_placeholders=False)
-
-
-def read_values(text: str, file: str) -> Value:
-    """The JSON value of a text."""
-    lines = split_lines(text, file, longest=LARGEST_FILE)
-    _check_depth(lines)
-    try:
-        return _value(_parser().parse(text), lines)
-    except UnexpectedInput as error:
-        raise _cannot_read(error, lines) from None
-
-
-def _value(node: Tree[Token] | Token, lines: list[Line]) -> Value:
-    if isinstance(node, Token):
-        return Value(_scalar(node, lines), _where(lines, node.line, node.column, len(node)))
-    where = _where(lines, node.meta.line, node.meta.column)
-    if node.data == "array":
-        return Value([_value(child, lines) for child in node.children], where)
-    members: dict[str, Value] = {}
-    for pair in cast("list[Tree[Token]]", node.children):
-        key, value = cast("tuple[Token, Tree[Token] | Token]", pair.children)
-        name = str(_scalar(key, lines))
-        if name in members:
-            place = _where(lines, key.line, key.column, len(key))
-            raise DuplicateName(
-                f"the key `{name[:40]}` stands twice in one object", where=place, fix="keep one of them"
-            )
-        members[name] = _value(value, lines)
-    return Value(members, where)
-
-
-def _scalar(token: Token, lines: list[Line]) -> str | float | bool | None:
-    where = _where(lines, token.line, token.column, len(token))
-    if token.type == "WORD":
-        words: dict[str, bool | None] = {"true": True, "false": False, "null": None}
-        if token not in words:
-            raise CannotRead(f"`{token[:40]}` is no JSON value", where=where, fix="strings stand in double quotes")
-        return words[token]
-    try:
-        return float(token) if token.type == "NUMBER" else str(json.loads(token))
-    except ValueError:
-        raise CannotRead(
-            "a string with an escape that JSON does not have", where=where, fix="write \\\\ for \\"
-        ) from None
-
-
-def _check_depth(lines: list[Line]) -> None:
-    """Refuse what is nested beyond reason, before anything recurses over it. Brackets within a string are text."""
-    depth = 0
-    for line in lines:
-        inside = escaped = False  # a string ends with its line
-        for column, character in enumerate(line.text, 1):
-            if inside:
-                inside, escaped = character != '"' or escaped, character == "\\" and not escaped
-            elif character == '"':
-                inside = True
-            else:
-                depth += (character in "[{") - (character in "]}")
-            if depth > DEEPEST:
-                raise TooDeep(
-                    f"nested more than {DEEPEST} deep", where=line.at(column), fix="is this a machine's JSON?"
-                )
-
-
-def _where(lines: list[Line], line: int | None, column: int | None, width: int = 1) -> Where:
-    return lines[(line or 1) - 1].at(column or 1, width)
-
-
-def _cannot_read(error: UnexpectedInput, lines: list[Line]) -> CannotRead:
-    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        where = _where(lines, error.token.line, error.token.column, len(error.token))
-        found = f"`{str(error.token)[:40]}` does not belong here"
-    elif isinstance(error, UnexpectedCharacters):
-        where = _where(lines, error.line, error.column)
-        found = f"`{where.text[error.column - 1 : error.column]}` does not belong here"
-    else:
-        where = lines[-1].at(len(lines[-1].text) + 1)
-        found = "the text ends too early"
-    return CannotRead(f"{found}: not JSON", where=where, fix="check commas, quotes and brackets around this place")
-
-
-# --- Machines as JSON: the form for programs. `schema.json` beside this file is its published schema.
+# --- Writing a machine
 
 VERSION = 1
+"""The version of this form."""
 LISTS = ("events", "stack", "states", "final")
 KEYS = ("$schema", "pdrm", "name", *LISTS, "exclusive", "counters", "start", "otherwise", "rules")
 NEEDED = ("pdrm", "start", "otherwise", "rules")
@@ -221,6 +68,132 @@ def _rule(rule: Transition | CountingTransition | RewardTransition) -> dict[str,
     return {**record, "reward": rule.reward}
 
 
+# --- Reading JSON: values that know the keys that lead to them
+
+KINDS = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A JSON value and the keys that lead to it."""
+
+    data: dict[str, Value] | list[Value] | str | float | bool | None
+    where: Where
+
+    def text(self) -> str:
+        """The value as a string, or `BadShape`."""
+        if isinstance(self.data, str):
+            return self.data
+        raise self.wrong("a string")
+
+    def number(self) -> float:
+        """The value as a number, or `BadShape`."""
+        if isinstance(self.data, float):
+            return self.data
+        raise self.wrong("a number")
+
+    def digits(self) -> str:
+        """The number as text, or `BadShape`; integers are written out: 100000, where a reward would be written 1e5."""
+        number = self.number()
+        return str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
+
+    def items(self) -> list[Value]:
+        """The value as an array, or `BadShape`."""
+        if isinstance(self.data, list):
+            return self.data
+        raise self.wrong("an array")
+
+    def texts(self) -> list[str]:
+        """The value as an array of strings, or `BadShape`."""
+        return [item.text() for item in self.items()]
+
+    def words(self) -> list[Word]:
+        """The value as an array of strings, each with its place, or `BadShape`."""
+        return [item.word() for item in self.items()]
+
+    def word(self) -> Word:
+        """The value as a string with its place, or `BadShape`."""
+        return Word(self.text(), self.where)
+
+    def object(self) -> dict[str, Value]:
+        """The value as an object with any keys, or `BadShape`."""
+        if isinstance(self.data, dict):
+            return self.data
+        raise self.wrong("an object")
+
+    def members(self, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Value]:
+        """The value as an object with known keys, the needed ones among them, or `BadShape`."""
+        members = self.object()
+        for key, value in members.items():
+            if key not in known:
+                raise BadShape(f"unknown key `{key[:40]}`", where=value.where, fix=did_you_mean(key, known))
+        for key in needed:
+            if key not in members:
+                raise BadShape(f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …')
+        return members
+
+    def wrong(self, wanted: str) -> BadShape:
+        """The error that this value is not what was wanted."""
+        return BadShape(f"this must be {wanted}, not {KINDS[type(self.data)]}", where=self.where, fix="see the schema")
+
+
+def read_values(text: str, file: str) -> Value:
+    """The JSON value of a text.
+
+    >>> rule = read_values('{"rules": [{"reward": 1}]}', "m.json").object()["rules"].items()[0].object()["reward"]
+    >>> rule.number(), str(rule.where)
+    (1.0, 'm.json: rules[0].reward')
+    """
+    lines = split_lines(text, file, longest=LARGEST_FILE)
+
+    def refuse(word: str) -> None:
+        raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
+
+    try:  # numbers of any length are floats; the pairs of an object are a tuple, so that a key that stands twice is seen
+        data = json.loads(text, parse_int=float, parse_constant=refuse, object_pairs_hook=tuple)
+        return _value(data, file, "", 0)
+    except json.JSONDecodeError as error:
+        fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        where = lines[error.lineno - 1].at(error.colno)
+        fix = "check commas, quotes and brackets around this place"
+        raise CannotRead(fault, where=where, fix=fix) from None
+    except RecursionError:
+        raise _too_deep(file) from None
+
+
+def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN401 - as `json` returns it
+    where = Where(file, path=path)
+    if depth > DEEPEST:
+        raise _too_deep(file)
+    if isinstance(data, list):
+        return Value([_value(item, file, f"{path}[{i}]", depth + 1) for i, item in enumerate(data)], where)
+    if not isinstance(data, tuple):
+        return Value(data, where)
+    members: dict[str, Value] = {}
+    for key, item in data:
+        plain = key.isidentifier() and len(key) <= 40
+        inside = f"{path}.{key}".removeprefix(".") if plain else f"{path}[{json.dumps(key[:40], ensure_ascii=False)}]"
+        if key in members:
+            fault = f"the key `{key[:40]}` stands twice in one object"
+            raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
+        members[key] = _value(item, file, inside, depth + 1)
+    return Value(members, where)
+
+
+def _too_deep(file: str) -> TooDeep:
+    return TooDeep(f"nested more than {DEEPEST} deep", where=Where(file), fix="is this a machine's JSON?")
+
+
+# --- Reading a machine
+
+
 def read_json(text: str, file: str) -> Document:
     """The document that a JSON text stands for."""
     document = Document(file)
@@ -243,18 +216,17 @@ def _headers(members: dict[str, Value], document: Document) -> None:
 
     for key in ("name", "start"):
         if key in members:
-            add(key, [_word(members[key])])
+            add(key, [members[key].word()])
     for key in LISTS:
         if key in members:
-            add(key, [_word(item) for item in members[key].texts()])
+            add(key, members[key].words())
     for group in members["exclusive"].items() if "exclusive" in members else []:
-        add("exclusive", [_word(item) for item in group.texts()])
+        add("exclusive", group.words())
     if "counters" in members:
         counters = members["counters"]
         add("counters", [Word(counters.digits(), counters.where)])
     what = members["otherwise"].members(("do", "to", "reward"), ("do",))
-    words = [_word(what["do"])]
-    words += [_word(what["to"])] if "to" in what else []
+    words = [what[key].word() for key in ("do", "to") if key in what]
     words += [Word(_reward(what["reward"]), what["reward"].where)] if "reward" in what else []
     add("otherwise", words)
 
@@ -277,9 +249,9 @@ def _movement(record: dict[str, Value], vector: bool) -> tuple[tuple[str, ...] |
     if vector:
         tests = record["tests"].texts() if "tests" in record else []
         changes = record["changes"].items() if "changes" in record else []
-        return tuple(item.text() for item in tests), tuple(item.digits() for item in changes)
+        return tuple(tests), tuple(item.digits() for item in changes)
     look = (record["top"].text(),) if "top" in record else None
-    change = tuple(item.text() for item in record["push"].texts()) if "push" in record else None
+    change = tuple(record["push"].texts()) if "push" in record else None
     return look, change
 
 
@@ -287,7 +259,7 @@ def _guard(value: Value) -> Guard:
     """The guard in a string, written as in a .pdrm file (without comments and maps)."""
     where, text = value.where, value.text()
     try:
-        return read_guard(Line(where.file, where.line, text))
+        return read_guard(Line(where.file, 1, text))
     except PdrmError as error:
         raise type(error)(f"{error.message} in the label `{text[:60]}`", where=where, fix=error.fix) from None
 
@@ -299,7 +271,3 @@ def _reward(value: Value) -> str:
             "a reward must be a finite number", where=value.where, fix="write a number such as -0.01 or 1e5"
         )
     return repr(number)
-
-
-def _word(value: Value) -> Word:
-    return Word(value.text(), value.where)

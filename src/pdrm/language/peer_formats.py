@@ -203,21 +203,15 @@ def _name(value: Value) -> str:
 
 
 def _moves(table: Value) -> Iterator[Move]:
-    for source, letters in _members(table).items():
-        for letter, tops in _members(letters).items():
-            for top, move in _members(tops).items():
+    for source, letters in table.object().items():
+        for letter, tops in letters.object().items():
+            for top, move in tops.object().items():
                 parts = move.items()
                 if len(parts) != 2:
                     raise BadShape("a move is [STATE, PUSH]", where=move.where, fix='write ["q1", ["1", "0"]]')
                 pushed = parts[1]
-                push = tuple(pushed.data) if isinstance(pushed.data, str) else tuple(v.text() for v in pushed.items())
+                push = tuple(pushed.data if isinstance(pushed.data, str) else pushed.texts())
                 yield Move(source, letter, top, _name(parts[0]), push, move.where)
-
-
-def _members(value: Value) -> dict[str, Value]:
-    if not isinstance(value.data, dict):
-        raise value.wrong("an object")
-    return value.data
 
 
 def _write(automaton: Automaton, document: Document) -> None:

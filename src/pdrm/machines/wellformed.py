@@ -307,11 +307,11 @@ def _silent(rule: Rule) -> bool:
 
 
 def _clash(one: Rule, other: Rule, case: str, fix: str) -> Nondeterministic:
-    line = f" (line {one.where.line})" if one.where is not None else ""
+    place = one.where and (one.where.path or f"line {one.where.line}")
     silent = _silent(one) != _silent(other)
     why = "a silent rule leaves no label to read there" if silent else "at most one rule may apply"
     return Nondeterministic(
-        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{line}\n    {other}",
+        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}",
         where=other.where or one.where,
         fix=fix,
     )
