@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from proofs.budget import duration
-from proofs.display import again
-from proofs.promises import GROUPS
+from proofs.promises import GROUPS, TESTED
 from proofs.proof import Proof
 from proofs.record import FOLDER, Record, load
-from proofs.source import ROOT, Sources
-from proofs.tested import TESTED
+from proofs.session import duration
+from proofs.source import Sources
 
 INTRODUCTION = """\
 # Promises
@@ -36,10 +34,10 @@ the program.
 BESIDE = "Counted beside: "
 
 
-def page(proofs: Sequence[Proof], folder: Path = FOLDER) -> str:
+def make_page(proofs: Sequence[Proof], folder: Path = FOLDER) -> str:
     """The page, from what is recorded of the source as it is now."""
     source = Sources()
-    records = {proof.name: load(proof, source.digest(proof), folder) for proof in proofs}
+    records = {proof.name: load(proof, source, folder) for proof in proofs}
     parts = [INTRODUCTION, _whole(records)]
     for group, about in GROUPS.items():
         members = [proof for proof in proofs if proof.group == group]
@@ -83,7 +81,7 @@ def _row(proof: Proof, record: Record) -> str:
 def _wrong(proof: Proof, record: Record) -> str:
     if not record.wrong:
         return "0"
-    return f"**{len(record.wrong)}**: " + ", ".join(f"`{again(proof, seed)}`" for seed in record.wrong)
+    return f"**{len(record.wrong)}**: " + ", ".join(f"`{proof.again(seed)}`" for seed in record.wrong)
 
 
 def _versions(records: Mapping[str, Record]) -> str:
@@ -98,5 +96,5 @@ def _versions(records: Mapping[str, Record]) -> str:
 
 def _tests() -> str:
     """The promises that tests hold."""
-    rows = "\n".join(f"- {promise}: `{path}`" for promise, path in TESTED.items() if (ROOT / path).exists())
+    rows = "\n".join(f"- {promise}: `{path}`" for promise, path in TESTED.items())
     return f"## Held by tests\n\nNot a matter of random cases; `make test` runs them.\n\n{rows}\n"

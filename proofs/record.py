@@ -1,4 +1,4 @@
-"""What a proof has shown so far: kept in one small file, replaced in one go after every check, so that stopping loses nothing.
+"""What a proof has shown so far: one small file, replaced as a whole after every check, so that stopping loses nothing.
 
 A record counts for the source and the versions it was made with: with others a proof starts afresh.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import platform
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 from pdrm.files import write_atomically
-from proofs.checked import Checked
-from proofs.proof import Proof
-from proofs.source import ROOT
+from proofs.proof import CheckResult, Proof
+from proofs.source import ROOT, Sources
 
 FOLDER = ROOT / ".prove"
 ALWAYS = ("numpy", "numba")
@@ -34,51 +33,34 @@ class Record:
     sessions: list[str] = field(default_factory=list)
     """When those that tried something began."""
 
-    def add(self, outcome: Checked, session: str) -> None:
+    def add(self, result: CheckResult, session: str) -> None:
         """Count one check."""
         if session not in self.sessions:
             self.sessions.append(session)
-        self.done.append(outcome.seed)
-        self.cases += outcome.cases
-        self.seconds += outcome.seconds
-        if outcome.message:
-            self.wrong[str(outcome.seed)] = outcome.message
-        for name, count in outcome.counts.items():
+        self.done.append(result.seed)
+        self.cases += result.cases
+        self.seconds += result.seconds
+        if result.message:
+            self.wrong[str(result.seed)] = result.message
+        for name, count in result.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
 
 
-def versions(proof: Proof) -> dict[str, str]:
-    """Of Python, of what computes, and of the packages that a proof compares with and that are there."""
+def load(proof: Proof, sources: Sources, folder: Path = FOLDER) -> Record:
+    """The record of a proof for this source and what is installed, or a fresh one."""
     python = f"{platform.python_version()} ({platform.system()}, {platform.machine()})"
-    found = {package: _version(package) for package in (*ALWAYS, *proof.oracles)}
-    return {"Python": python, **{package: version for package, version in found.items() if version is not None}}
+    versions = {package: version(package) for package in (*ALWAYS, *proof.oracles) if package not in missing(proof)}
+    fresh = Record(sources.digest(proof.parts), {"Python": python, **versions})
+    try:
+        record = Record(**json.loads(_file(proof, fresh.source, folder).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # none yet, or one of another form
+        return fresh
+    return record if (record.source, record.versions) == (fresh.source, fresh.versions) else fresh
 
 
 def missing(proof: Proof) -> list[str]:
     """The packages that it compares with and that are not installed."""
-    return [package for package in proof.oracles if _version(package) is None]
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def fresh_record(proof: Proof, source: str) -> Record:
-    """Of a proof that has tried nothing yet."""
-    return Record(source, versions(proof))
-
-
-def load(proof: Proof, source: str, folder: Path = FOLDER) -> Record:
-    """The record of a proof for this source and what is installed, or a fresh one."""
-    fresh = fresh_record(proof, source)
-    try:
-        record = Record(**json.loads(_file(proof, source, folder).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):  # none yet, or one of another form
-        return fresh
-    return record if (record.source, record.versions) == (source, fresh.versions) else fresh
+    return [package for package in proof.oracles if not list(distributions(name=package))]
 
 
 def save(proof: Proof, record: Record, folder: Path = FOLDER) -> None:
@@ -88,5 +70,5 @@ def save(proof: Proof, record: Record, folder: Path = FOLDER) -> None:
 
 
 def _file(proof: Proof, source: str, folder: Path) -> Path:
-    """One a source, so that going back to an earlier one finds what it had shown."""
+    """One per source, so that going back to an earlier one finds what it had shown."""
     return folder / f"{proof.name}-{source}.json"

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from pdrm.bench import deep_bench as bench_deep
-from pdrm.bench.deep_bench import BESIDE, compared, many_environments, task, water_product, water_training, weights
+from pdrm.bench.deep_bench import BESIDE, compared, many_environments, water_product, water_training, weights
+from pdrm.bench.sb3_peer import task
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 
