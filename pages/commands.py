@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from pdrm.cli.main import app
+from pdrm.cli.main import COMMANDS, app, load_command
 
 HEAD = """# The command
 
@@ -20,7 +20,7 @@ useful command is printed last, on standard error.
 
 def commands() -> dict[str, Any]:
     """The commands by name, as the command line knows them."""
-    return dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    return {name: load_command(name) for name in COMMANDS}
 
 
 def commands_page() -> str:

@@ -4,24 +4,70 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from pdrm import __version__
-from pdrm.cli import machine_commands
-from pdrm.cli.bench_command import bench
-from pdrm.cli.k_commands import check_k, verify
 from pdrm.cli.output import print_error
-from pdrm.cli.setup_commands import doctor, explain, new
-from pdrm.cli.size_command import sizes
-from pdrm.cli.study_commands import claims, report, reproduce, run
-from pdrm.cli.train_commands import domains, evaluate, train
-from pdrm.cli.watch_commands import film, replay
 from pdrm.errors import PdrmError
+
+COMMANDS = {
+    "new": "setup_commands",
+    "check": "machine_commands",
+    "step": "machine_commands",
+    "draw": "machine_commands",
+    "convert": "machine_commands",
+    "fmt": "machine_commands",
+    "catalogue": "machine_commands",
+    "explain": "setup_commands",
+    "train": "train_commands",
+    "evaluate": "train_commands",
+    "replay": "watch_commands",
+    "film": "watch_commands",
+    "domains": "train_commands",
+    "check-k": "k_commands",
+    "verify": "k_commands",
+    "sizes": "size_command",
+    "bench": "bench_command",
+    "run": "study_commands",
+    "reproduce": "study_commands",
+    "report": "study_commands",
+    "claims": "study_commands",
+    "doctor": "setup_commands",
+}
+"""The commands in the order of the help, and the module of `pdrm.cli` that holds each."""
+
+
+class Commands(TyperGroup):
+    """The commands, each imported when it is called: one does not wait for what another needs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - Typer's own class
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - Typer's own classes
+        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:  # all of them, to suggest one for a misspelt name
+            if name not in self.commands:
+                self.commands[name] = load_command(name)
+        return self.commands.get(cmd_name)
+
+
+def load_command(name: str) -> Any:  # noqa: ANN401 - Typer's own class
+    """Import a command."""
+    module = import_module(f"pdrm.cli.{COMMANDS[name]}")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    # A word may begin with `-`, the empty label: it is not an option.
+    alone.command(name, context_settings={"ignore_unknown_options": name == "step"})(
+        getattr(module, name.replace("-", "_"))
+    )
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="pdrm",
+    cls=Commands,
     help="Pushdown reward machines: write a task that needs a stack, check it, draw it, run it, compile it.",
     no_args_is_help=True,
     add_completion=False,
@@ -30,33 +76,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: pdrm new garden",
 )
-
-for command in (
-    new,
-    machine_commands.check,
-    machine_commands.step,
-    machine_commands.draw,
-    machine_commands.convert,
-    machine_commands.fmt,
-    machine_commands.catalogue,
-    explain,
-    train,
-    evaluate,
-    replay,
-    film,
-    domains,
-    check_k,
-    verify,
-    sizes,
-    bench,
-    run,
-    reproduce,
-    report,
-    claims,
-    doctor,
-):
-    # A word may begin with `-`, the empty label: it is not an option.
-    app.command(context_settings={"ignore_unknown_options": command is machine_commands.step})(command)
 
 
 def _version(wanted: bool) -> None:
