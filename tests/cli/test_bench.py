@@ -129,7 +129,7 @@ def quick(monkeypatch):
     """Benches that find one figure each at once."""
     for name in ("tabular", "analysis", "deep"):
         found = {f"of_{name}": 0.123456789}
-        monkeypatch.setattr(f"pdrm.experiments.bench_{name}.bench_{name}", lambda _seconds, _told, found=found: found)
+        monkeypatch.setattr(f"pdrm.bench.{name}_bench.bench_{name}", lambda _seconds, _told, found=found: found)
 
 
 @pytest.mark.usefixtures("quick")
@@ -150,7 +150,7 @@ def test_without_a_name_what_cannot_run_is_left_out(pdrm, monkeypatch):
     assert set(json.loads(outcome.out)) == {"of_tabular", "of_deep"}
     assert "left out: analysis (Storm is not installed; fix: pip install stormpy)" in outcome.err
     for name in ("tabular", "deep"):
-        monkeypatch.setattr(f"pdrm.experiments.bench_{name}.bench_{name}", missing)
+        monkeypatch.setattr(f"pdrm.bench.{name}_bench.bench_{name}", missing)
     assert pdrm("bench").code == 2
 
 
