@@ -20,10 +20,9 @@ from pages.concepts.run import run_plot
 from pages.concepts.seeds import seeds_plot
 from pages.concepts.trade import trade_plot
 from pages.concepts.views import views_plot
-from pdrm.drawing import to_dot
-from pdrm.drawing.graphviz import rendered
+from pdrm.drawing.graphviz import render_dot, to_dot
 from pdrm.drawing.plots import episode_plot, sizes_plot, witness_plot
-from pdrm.drawing.trace import trace_dot
+from pdrm.drawing.render import run_to_dot
 from pdrm.report.curve_plots import panel_plot
 
 
@@ -39,7 +38,7 @@ class GraphPicture(NamedTuple):
 
     def svg(self) -> bytes:
         """The picture with its digest."""
-        return rendered(self.dot, "svg") + f"<!-- shows {self.digest} -->\n".encode()
+        return render_dot(self.dot, "svg") + f"<!-- shows {self.digest} -->\n".encode()
 
 
 @cache
@@ -48,7 +47,7 @@ def pictures() -> dict[str, Picture | GraphPicture]:
     curves = shown.trained()
     return {
         "letter.svg": GraphPicture(to_dot(pdrm.catalogue("letter"))),
-        "trace.svg": GraphPicture(trace_dot(shown.MACHINE.run(pdrm.parse_word("d d+t u u+x")))),
+        "trace.svg": GraphPicture(run_to_dot(shown.MACHINE.run(pdrm.parse_word("d d+t u u+x")))),
         "concept-machine.svg": GraphPicture(to_dot(shown.MACHINE)),
         "concept-run.svg": Picture(run_plot, (shown.moments(),)),
         "concept-labels.svg": Picture(labels_plot, shown.labels(steps=4)),

@@ -17,7 +17,7 @@ from pages.concepts.labels import Move
 from pages.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
-from pdrm.drawing.label_tokens import number_sign
+from pdrm.drawing.label_tokens import spell_number
 from pdrm.drawing.plots import Drawn, Shown
 from pdrm.experiments.curves import Curves
 from pdrm.learning.tabular.evaluation import Trained
@@ -44,7 +44,7 @@ def moments() -> list[Moment]:
     steps = MACHINE.run(WORD).steps
     labels = ["" if step.label is None else label_text(step.label) for step in steps]
     return [
-        Moment(label, step.after.state, step.after.stack, number_sign(step.reward) if label else "")
+        Moment(label, step.after.state, step.after.stack, spell_number(step.reward) if label else "")
         for label, step in zip(labels, steps, strict=True)
     ]
 
@@ -92,7 +92,7 @@ def counterfactuals(steps: int) -> tuple[Any, ...]:
             then = step.after
             real = (state, stack) == (here.state, here.stack)
             found.append(
-                Imagined(state, " ".join(stack), then.state, " ".join(then.stack), number_sign(step.reward), real)
+                Imagined(state, " ".join(stack), then.state, " ".join(then.stack), spell_number(step.reward), real)
             )
     return ROWS, (CELL[s], CELL[after]), label_text(WORD[steps]), found
 

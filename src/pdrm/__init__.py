@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         read_map,
         save_domain,
     )
-    from pdrm.drawing import draw, draw_run
+    from pdrm.drawing.render import draw, draw_run
     from pdrm.errors import PdrmError
     from pdrm.experiments.execution import Workers
     from pdrm.experiments.run_study import run_study
@@ -138,8 +138,8 @@ _HOMES = {
     "TensorBoard": "pdrm.experiments.sinks",
     "WeightsAndBiases": "pdrm.experiments.sinks",
     # Looking at machines
-    "draw": "pdrm.drawing",
-    "draw_run": "pdrm.drawing",
+    "draw": "pdrm.drawing.render",
+    "draw_run": "pdrm.drawing.render",
     "PdrmError": "pdrm.errors",
 }
 

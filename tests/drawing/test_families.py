@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from pdrm.drawing.figure import Line, compressed, figure_of, line_of
-from pdrm.drawing.label_tokens import plain
+from pdrm.drawing.figure import compress, make_figure
+from pdrm.drawing.label_tokens import Line, make_line, spell
 from tests.drawing import paper
 
 
@@ -19,12 +19,12 @@ def single_rules(line: Line) -> list[Line]:
 
 
 def label(machine, source, target):
-    (edge,) = [edge for edge in figure_of(machine).edges if (edge.source, edge.target) == (source, target)]
-    return [plain(line) for line in edge.lines]
+    (edge,) = [edge for edge in make_figure(machine).edges if (edge.source, edge.target) == (source, target)]
+    return [spell(line) for line in edge.lines]
 
 
 def caption(machine):
-    return [plain(line) for line in figure_of(machine).caption]
+    return [spell(line) for line in make_figure(machine).caption]
 
 
 @pytest.mark.parametrize("name", paper.DRAWN)
@@ -32,15 +32,15 @@ def test_the_lines_stand_for_the_rules_and_no_others(name):
     machine = paper.DRAWN[name]()
     for source, target in {(rule.source, rule.target) for rule in machine.transitions}:
         parallel = [rule for rule in machine.transitions if (rule.source, rule.target) == (source, target)]
-        lines = [line_of(rule, machine.events) for rule in parallel]
-        drawn = [rule for family in compressed(lines) for line in family.members() for rule in single_rules(line)]
+        lines = [make_line(rule, machine.events) for rule in parallel]
+        drawn = [rule for family in compress(lines) for line in family.members() for rule in single_rules(line)]
         assert len(drawn) == len(lines)
         assert set(drawn) == set(lines)
 
 
 @pytest.mark.parametrize("name", ["maze", "one-treasure", "formula-maze", "multiple-treasure"])
 def test_no_edge_of_a_maze_has_more_than_four_lines(name):
-    assert max(len(edge.lines) for edge in figure_of(paper.DRAWN[name]()).edges) <= 4
+    assert max(len(edge.lines) for edge in make_figure(paper.DRAWN[name]()).edges) <= 4
 
 
 def test_the_letter_machine_is_printed_as_in_the_paper():

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pdrm.drawing import FORMATS, draw, draw_run, render
+from pdrm.drawing.render import FORMATS, draw, draw_run, render
 from pdrm.errors import CannotWrite, UnknownFormat
 from tests.drawing import paper
 

@@ -12,11 +12,11 @@ from xml.etree import ElementTree as ET
 import pygraphviz
 import pytest
 
-from pdrm.drawing import render, to_dot, to_tikz
-from pdrm.drawing.figure import figure_of
-from pdrm.drawing.graphviz import figure_dot, rendered
-from pdrm.drawing.label_tokens import plain
-from pdrm.drawing.tikz import formula, prose
+from pdrm.drawing.figure import make_figure
+from pdrm.drawing.graphviz import figure_dot, render_dot, to_dot
+from pdrm.drawing.label_tokens import spell
+from pdrm.drawing.render import render
+from pdrm.drawing.tikz import escape_prose, spell_formula, to_tikz
 from tests.drawing import paper
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,18 +39,18 @@ def texts(group):
 @pytest.mark.parametrize("name", paper.DRAWN)
 def test_svg_shows_the_machine(name):
     machine = paper.DRAWN[name]()
-    figure = figure_of(machine)
+    figure = make_figure(machine)
     picture = render(machine, "svg")
     nodes, edges = groups(picture, "node"), groups(picture, "edge")
     for state in figure.states:
         assert "".join(texts(nodes[state])) == state
         assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (2 if state in machine.final else 1)
     for edge in figure.edges:
-        assert texts(edges[f"{edge.source}->{edge.target}"]) == [plain(line) for line in edge.lines]
+        assert texts(edges[f"{edge.source}->{edge.target}"]) == [spell(line) for line in edge.lines]
     assert f"start arrow->{machine.start}" in edges
     assert len(edges) == len(figure.edges) + 1
     shown = texts(parsed(picture))
-    assert all(plain(line) in shown for line in figure.caption)
+    assert all(spell(line) in shown for line in figure.caption)
 
 
 def test_svg_has_a_size_and_a_view_box():
@@ -79,12 +79,12 @@ def test_dot_is_read_back_by_graphviz(name):
 @pytest.mark.parametrize("name", paper.DRAWN)
 def test_tikz_has_every_state_and_label(name):
     machine = paper.DRAWN[name]()
-    figure, source = figure_of(machine), to_tikz(machine)
+    figure, source = make_figure(machine), to_tikz(machine)
     for state in figure.states:
         (node,) = re.findall(rf"\\node\[([^\]]*)\] \({state}\) at", source)
         assert ("accepting" in node) == (state in machine.final)
         assert ("initial" in node) == (state == machine.start)
-    assert all(formula(line) in source for edge in figure.edges for line in edge.lines)
+    assert all(spell_formula(line) in source for edge in figure.edges for line in edge.lines)
     assert source.count("loop above") == len(figure.loops)
     bare = re.sub(r"\\[{}]", "", source)
     assert bare.count("{") == bare.count("}")
@@ -117,10 +117,11 @@ def test_every_name_the_language_allows_can_be_drawn():
 
 
 def test_text_is_escaped_for_dot_and_latex():
-    figure = replace(figure_of(paper.letter()), title='a "title" <b> & \\N')
-    assert 'a "title" <b> & \\N' in texts(parsed(rendered(figure_dot(figure, title=True), "svg")))
+    figure = replace(make_figure(paper.letter()), title='a "title" <b> & \\N')
+    assert 'a "title" <b> & \\N' in texts(parsed(render_dot(figure_dot(figure, title=True), "svg")))
     assert (
-        prose(figure.title) == r"a \textquotedbl{}title\textquotedbl{} \textless{}b\textgreater{} \& \textbackslash{}N"
+        escape_prose(figure.title)
+        == r"a \textquotedbl{}title\textquotedbl{} \textless{}b\textgreater{} \& \textbackslash{}N"
     )
 
 
@@ -142,8 +143,8 @@ def test_a_large_machine_is_drawn():
 
 def test_nothing_is_printed_and_graphviz_is_loaded_only_to_draw():
     program = (
-        "import sys, pdrm.drawing; assert 'pygraphviz' not in sys.modules; "
-        "from tests.drawing.paper import letter; pdrm.drawing.render(letter(), 'png'); print('done')"
+        "import sys, pdrm.drawing.render; assert 'pygraphviz' not in sys.modules; "
+        "from tests.drawing.paper import letter; pdrm.drawing.render.render(letter(), 'png'); print('done')"
     )
     ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("done\n", "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple
 from xml.etree import ElementTree as ET
 
-from pdrm.drawing import TraceRow, draw_run, trace_rows, verdict
+from pdrm.drawing.render import draw_run
+from pdrm.drawing.trace import TraceRow, describe_end, trace_run
 from tests.drawing import paper
 
 
@@ -14,7 +15,7 @@ def word(text):
 
 
 def test_one_row_a_move_with_the_stack_top_first():
-    rows = trace_rows(paper.letter().run(word("A A+B B")))
+    rows = trace_run(paper.letter().run(word("A A+B B")))
     assert rows == [
         TraceRow("1", "{A}", "u0 → u0: {A}, z / A z, −0.01", "#", "A #", "−0.01"),
         TraceRow("2", "{A, B}", "u0 → u0: otherwise", "A #", "A #", "−0.01"),
@@ -23,7 +24,7 @@ def test_one_row_a_move_with_the_stack_top_first():
 
 
 def test_silent_moves_have_rows_of_their_own():
-    rows = trace_rows(paper.silent().run(word("_^~")))
+    rows = trace_run(paper.silent().run(word("_^~")))
     assert [(row.step, row.label, row.after) for row in rows] == [
         ("0", "ε", "□ #"),
         ("1", "{_^~}", "#"),
@@ -32,13 +33,13 @@ def test_silent_moves_have_rows_of_their_own():
 
 
 def test_counters_stand_in_the_place_of_the_stack():
-    rows = trace_rows(paper.letter_counting().run(word("A B C")))
+    rows = trace_run(paper.letter_counting().run(word("A B C")))
     assert [(row.before, row.after) for row in rows] == [("[0]", "[1]"), ("[1]", "[1]"), ("[1]", "[0]")]
     assert rows[-1].rule == "u1 → u1: ⟨C, [1], [−1], 0⟩, then 1 silent move to u3"
 
 
 def test_a_reward_machine_has_no_stack():
-    rows = trace_rows(paper.office().run(word("coffee - office")))
+    rows = trace_run(paper.office().run(word("coffee - office")))
     assert [(row.step, row.rule, row.before, row.reward) for row in rows] == [
         ("1", "u0 → u1: coffee ∧ ¬plant, 0", "", "0"),
         ("2", "u1 → u1: otherwise", "", "0"),
@@ -46,11 +47,11 @@ def test_a_reward_machine_has_no_stack():
     ]
 
 
-def test_the_verdict():
+def test_how_a_run_ended():
     letter = paper.letter()
-    assert verdict(letter.run(word("B C"))) == "accepted; reward 0.99"
-    assert verdict(letter.run(word("B C C"))) == "not accepted: 1 label left unread at a final state; reward 0.99"
-    assert verdict(letter.run(word("B"))) == "not accepted: no final state reached; reward −0.01"
+    assert describe_end(letter.run(word("B C"))) == "ended in u2, # (final); reward 0.99"
+    assert describe_end(letter.run(word("B C C"))) == "ended in u2, # (final), 1 label left unread; reward 0.99"
+    assert describe_end(letter.run(word("B"))) == "not ended: in u1, #; reward −0.01"
 
 
 def test_the_table_is_drawn(tmp_path):
@@ -60,11 +61,11 @@ def test_the_table_is_drawn(tmp_path):
     picture = ET.parse(tmp_path / "t.svg")  # noqa: S314 (our own picture)
     shown = picture.iter("{http://www.w3.org/2000/svg}text")
     texts = {"".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in shown}
-    assert {cell for row in trace_rows(run) for cell in astuple(row)} | {"step", "stack before"} <= texts
+    assert {cell for row in trace_run(run) for cell in astuple(row)} | {"step", "stack before"} <= texts
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_run_without_moves_and_a_high_stack_are_drawn(tmp_path):
     draw_run(paper.letter().run([]), tmp_path / "empty.svg")
-    rows = trace_rows(paper.letter().run(word("A " * 40)))
+    rows = trace_run(paper.letter().run(word("A " * 40)))
     assert rows[-1].after == "A A A A A A A A A A A A … 29 more"

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import astuple
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
-from pdrm.drawing import trace_rows
 from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownMachine, did_you_mean
-from pdrm.machines.configurations import Configuration
-from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.transitions import number_text
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
@@ -27,15 +22,18 @@ if TYPE_CHECKING:
 
 
 def print_run(run: Run[Any]) -> None:
-    """The run as a table, and how it ended: a final state ends the episode, be it well or badly."""
+    """The run as a table, and how it ended."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from pdrm.drawing.trace import HEADINGS, describe_end, trace_run
+
     console = Console(highlight=False)
-    table = Table("step", "label", "rule", "stack before", "stack after", "reward", box=None, header_style="bold")
-    for row in trace_rows(run):
-        table.add_row(row.step, row.label, row.rule, row.before, row.after, row.reward)
+    table = Table(*HEADINGS, box=None, header_style="bold")
+    for row in trace_run(run):
+        table.add_row(*astuple(row))
     console.print(table)
-    left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
-    ended = f"ended in {run.after} (final){left}" if run.accepted or run.unread else f"not ended: in {run.after}"
-    console.print(f"{ended}; reward {number_text(run.reward)}", markup=False)
+    console.print(describe_end(run), markup=False)
 
 
 def run_record(run: Run[Any]) -> dict[str, Any]:
@@ -46,6 +44,9 @@ def run_record(run: Run[Any]) -> dict[str, Any]:
 
 
 def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configuration of any kind
+    from pdrm.machines.configurations import Configuration
+    from pdrm.machines.counting import CountingConfiguration
+
     if isinstance(configuration, Configuration):
         return {"state": configuration.state, "stack": list(configuration.stack)}
     if isinstance(configuration, CountingConfiguration):
@@ -119,8 +120,8 @@ def draw(
 
     Example: pdrm draw letter -o letter.svg
     """
-    from pdrm.drawing import draw as draw_machine
-    from pdrm.drawing import draw_run
+    from pdrm.drawing.render import draw as draw_machine
+    from pdrm.drawing.render import draw_run
     from pdrm.language.loading import parse_word
 
     machine = _machine(file)
@@ -140,8 +141,8 @@ def convert(
 
     Reads .pdrm, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
-    from pdrm.drawing import FORMATS as DRAWINGS
-    from pdrm.drawing import draw as draw_machine
+    from pdrm.drawing.render import FORMATS as DRAWINGS
+    from pdrm.drawing.render import draw as draw_machine
     from pdrm.language.loading import save
 
     _not_onto_itself(file, output)

@@ -1,19 +1,12 @@
-"""Drawings: machines as the paper's figures (SVG, PNG, DOT, TikZ), runs as tables. Graphviz is loaded when one is made."""
+"""Drawings: machines as in the paper's figures, runs as tables, results as plots.
 
-from pdrm.drawing.drawing_files import FORMATS, RUN_FORMATS, draw, draw_run, render
-from pdrm.drawing.graphviz import to_dot
-from pdrm.drawing.tikz import to_tikz
-from pdrm.drawing.trace import TraceRow, trace_rows, verdict
+Nothing is imported here, so that a command that prints a table does not load Graphviz. Read in this order, and import from:
 
-__all__ = [
-    "FORMATS",
-    "RUN_FORMATS",
-    "TraceRow",
-    "draw",
-    "draw_run",
-    "render",
-    "to_dot",
-    "to_tikz",
-    "trace_rows",
-    "verdict",
-]
+- `label_tokens`: the label of a rule in the paper's notation (`make_line`, `spell`, `spell_number`);
+- `trace`: a run as the rows of a table (`trace_run`, `describe_end`);
+- `figure`: what is drawn of a machine, many parallel rules in few lines (`make_figure`);
+- `graphviz`: a figure as DOT, laid out and rendered (`to_dot`, `render_dot`);
+- `tikz`: a figure as LaTeX (`to_tikz`);
+- `render`: machines and runs as files (`draw`, `draw_run`, `render`, `FORMATS`);
+- `plots`: episodes, witnesses, sizes and growth, with matplotlib.
+"""

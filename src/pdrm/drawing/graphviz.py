@@ -13,10 +13,8 @@ from html import escape
 from math import ceil, hypot
 from threading import Lock
 
-from pdrm.drawing.figure import Edge, Figure, NamedMachine, figure_of
-from pdrm.drawing.label_tokens import plain, printable
-
-# --- Layout and rendering by Graphviz, inside this process (its library comes with pygraphviz).
+from pdrm.drawing.figure import Edge, Figure, NamedMachine, make_figure
+from pdrm.drawing.label_tokens import make_printable, spell
 
 PNG_DPI = 200
 """Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""
@@ -59,7 +57,7 @@ class LaidOutEdge:
 class Layout:
     """Middles of the nodes and courses of the edges, in points, upwards; nodes count from 0 in the order of the DOT text.
 
-    >>> layout = laid_out("digraph { rankdir=LR; a -> b }")
+    >>> layout = lay_out("digraph { rankdir=LR; a -> b }")
     >>> layout.nodes[0][1] == layout.nodes[1][1], layout.edges[0].source, layout.edges[0].target
     (True, 0, 1)
     """
@@ -68,7 +66,7 @@ class Layout:
     edges: tuple[LaidOutEdge, ...]
 
 
-def rendered(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word)
+def render_dot(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word)
     """A picture of a graph written in DOT."""
     import pygraphviz
 
@@ -79,9 +77,9 @@ def rendered(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word
         return bytes(graph.draw(format=format, prog="dot"))
 
 
-def laid_out(dot: str) -> Layout:
+def lay_out(dot: str) -> Layout:
     """Positions of a graph written in DOT."""
-    graph = json.loads(rendered(dot, "json0"))
+    graph = json.loads(render_dot(dot, "json0"))
     # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
     nodes = tuple(_point(node["pos"]) for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"])))
     edges = tuple(
@@ -119,7 +117,7 @@ def _quiet() -> Iterator[None]:
             os.close(kept)
 
 
-# --- DOT: a figure in Graphviz's language, the form every picture is laid out from.
+# --- A figure in Graphviz's language, the form every picture is laid out from
 
 FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
 """Serif like the paper's, on any system: the first family that is installed is used."""
@@ -128,7 +126,7 @@ LONGEST_COLUMN = 12
 """Lines of a label above which it is set in columns."""
 
 WIDEST_CIRCLE = 12
-"""Characters of a state's name above which it gets an ellipse, since a circle would be as high as wide."""
+"""Characters of a state's name above which it gets an ellipse, because a circle would be as high as wide."""
 
 TALL = 3
 """Lines that reach up to where the labels of loops are."""
@@ -151,53 +149,53 @@ START = "start arrow"
 
 def to_dot(machine: NamedMachine, *, title: bool = False) -> str:
     """A machine in Graphviz's language."""
-    return figure_dot(figure_of(machine), title=title)
+    return figure_dot(make_figure(machine), title=title)
 
 
 def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
     lines = [
-        f"digraph {quoted(figure.title)} {{",
+        f"digraph {quote(figure.title)} {{",
         f"  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
         f'margin=0, pad=0.15, bgcolor=white, fontname="{FONT}", fontsize=12];',
         f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
         f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
         f"  label={_caption(figure, title)};",
-        f'  {quoted(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
+        f'  {quote(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
-        f"  {quoted(START)} -> {quoted(figure.start)} [minlen=1, weight=10];",
+        f"  {quote(START)} -> {quote(figure.start)} [minlen=1, weight=10];",
         *(f"  {_edge(edge, _room(figure, edge))}" for edge in figure.edges),
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A DOT string."""
-    return '"' + printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + make_printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def html(text: str) -> str:
+def escape_html(text: str) -> str:
     """Text inside a label of Graphviz's HTML kind; a backslash would start one of its escapes."""
-    return escape(printable(text), quote=False).replace("\\", "&#92;")
+    return escape(make_printable(text), quote=False).replace("\\", "&#92;")
 
 
 def _node(figure: Figure, state: str) -> str:
     shape = "" if len(state) <= WIDEST_CIRCLE else ", shape=ellipse"
     rings = ", peripheries=2" if state in figure.final else ""
-    return f"{quoted(state)} [label=<{_state_label(state)}>{shape}{rings}];"
+    return f"{quote(state)} [label=<{_state_label(state)}>{shape}{rings}];"
 
 
 def _state_label(state: str) -> str:
     """A state's name, `u0` as in the paper: the number set below the letter."""
     indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
-    return f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{html(state)}</I>"
+    return f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
 
 
 def _edge(edge: Edge, room: int) -> str:
-    label = columns([plain(line) for line in edge.lines], room)
-    return f"{quoted(edge.source)} -> {quoted(edge.target)} [label=<{label}>];"
+    label = set_columns([spell(line) for line in edge.lines], room)
+    return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>];"
 
 
 def _room(figure: Figure, edge: Edge) -> int:
@@ -215,23 +213,23 @@ def _room(figure: Figure, edge: Edge) -> int:
 
 def _width(edge: Edge) -> float:
     """About how many points an edge's label is wide."""
-    return LETTER_WIDTH * max(len(plain(line)) for line in edge.lines)
+    return LETTER_WIDTH * max(len(spell(line)) for line in edge.lines)
 
 
-def columns(lines: Sequence[str], room: int = 0) -> str:
+def set_columns(lines: Sequence[str], room: int = 0) -> str:
     """Lines under each other, in several columns where there are many, with blank points to both sides."""
     count = ceil(len(lines) / LONGEST_COLUMN)
     height = ceil(len(lines) / count)
-    cells = "".join(f"<TD>{stacked(lines[i : i + height])}</TD>" for i in range(0, len(lines), height))
+    cells = "".join(f"<TD>{stack_lines(lines[i : i + height])}</TD>" for i in range(0, len(lines), height))
     blank = f'<TD WIDTH="{room}"></TD>' if room else ""
     return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{blank}{cells}{blank}</TR></TABLE>'
 
 
-def stacked(lines: Iterable[str]) -> str:
+def stack_lines(lines: Iterable[str]) -> str:
     """Lines under each other."""
-    return "<BR/>".join(html(line) for line in lines)
+    return "<BR/>".join(escape_html(line) for line in lines)
 
 
 def _caption(figure: Figure, title: bool) -> str:
-    shown = [f"<B>{html(figure.title)}</B>"] if title else []
-    return f"<{'<BR/>'.join([*shown, *(html(plain(line)) for line in figure.caption)])}>"
+    shown = [f"<B>{escape_html(figure.title)}</B>"] if title else []
+    return f"<{'<BR/>'.join([*shown, *(escape_html(spell(line)) for line in figure.caption)])}>"

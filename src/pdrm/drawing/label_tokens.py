@@ -1,4 +1,4 @@
-"""Words of a drawing: names of the machine kept apart from the paper's signs (ε, ∧, −) between them.
+"""The label of a rule in the paper's notation, as tokens: names of the machine kept apart from the signs (ε, ∧, −) between them.
 
 The two are spelled differently in Unicode and in LaTeX, and only names can be replaced by a variable.
 """
@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
+from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
-from pdrm.machines.transitions import ANY, NONE, number_text
+from pdrm.machines.reward_machine import RewardTransition
+from pdrm.machines.transitions import ANY, NONE, Transition, number_text
+from pdrm.machines.wellformed import Rule
 
 VARIABLE = ""
 """The name of a place left open, which no machine can use."""
@@ -19,7 +23,7 @@ VARIABLE = ""
 class Name:
     """An event, a stack symbol or a state.
 
-    >>> plain((Name("#"), " / ", Name("A")))
+    >>> spell((Name("#"), " / ", Name("A")))
     '# / A'
     """
 
@@ -30,81 +34,83 @@ class Name:
 class ExactLabel:
     """A label in braces, its events in the order the machine declares them.
 
-    >>> plain((ExactLabel(("u", "t")), ", z"))
+    >>> spell((ExactLabel(("u", "t")), ", z"))
     '{u, t}, z'
     """
 
     events: tuple[str, ...]
 
 
-Words = tuple[str | Name | ExactLabel, ...]
+Token = str | Name | ExactLabel
+
+Tokens = tuple[Token, ...]
 """Signs (plain strings), names and exact labels, in the order they are read."""
 
 
-def guard_words(guard: Guard, declared: Sequence[str] = ()) -> Words:
+def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
     """A guard in the paper's signs, given the order of the events (alphabetical unless told).
 
-    >>> plain(guard_words(And((Event("a"), Not(Event("t"))))))
+    >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
     'a ∧ ¬t'
     """
 
-    def inner(part: Guard, *compound: type[And] | type[Or]) -> Words:
-        words = guard_words(part, declared)
-        return ("(", *words, ")") if isinstance(part, compound) and part.parts else words
+    def inner(part: Guard, *compound: type[And] | type[Or]) -> Tokens:
+        tokens = tokenize_guard(part, declared)
+        return ("(", *tokens, ")") if isinstance(part, compound) and part.parts else tokens
 
     match guard:
         case Silent():
             return ("ε",)
         case Exactly(events):
-            return (ExactLabel(in_order(events, declared)),)
+            return (ExactLabel(sort_events(events, declared)),)
         case Event(name):
             return (Name(name),)
         case Not(part):
             return ("¬", *inner(part, And, Or))
         case And(parts):
-            return joined(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
+            return join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
         case Or(parts):
-            return joined(" ∨ ", [inner(part, Or) for part in parts], "⊥")
+            return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
 
 
-def in_order(events: Iterable[str], declared: Sequence[str]) -> tuple[str, ...]:
+def sort_events(events: Iterable[str], declared: Sequence[str]) -> tuple[str, ...]:
     """The events as declared, the others after them by alphabet."""
     position = {event: index for index, event in enumerate(declared)}
     return tuple(sorted(events, key=lambda event: (position.get(event, len(declared)), event)))
 
 
-def stack_words(symbols: Iterable[str]) -> Words:
+def tokenize_stack(symbols: Iterable[str]) -> Tokens:
     """Stack symbols, top first; `z` and nothing at all are signs."""
-    return joined(" ", [("z",) if symbol == ANY else (Name(symbol),) for symbol in symbols], "ε")
+    return join(" ", [("z",) if symbol == ANY else (Name(symbol),) for symbol in symbols], "ε")
 
 
-def top_words(top: str) -> Words:
+def tokenize_top(top: str) -> Tokens:
     """The symbol a rule looks at."""
-    return stack_words(() if top == NONE else (top,))
+    return tokenize_stack(() if top == NONE else (top,))
 
 
-def number_sign(value: float, plus: bool = False) -> str:
+def spell_number(value: float, plus: bool = False) -> str:
     """A number with a true minus sign, and a plus where asked for.
 
-    >>> number_sign(-1e5), number_sign(2, plus=True)
+    >>> spell_number(-1e5), spell_number(2, plus=True)
     ('−1e5', '+2')
     """
     return ("+" if plus and value > 0 else "") + number_text(value).replace("-", "−")
 
 
-def joined(separator: str, parts: Iterable[Words], empty: str = "") -> Words:
-    """Words with a sign between them, or the sign for none."""
-    words: list[str | Name | ExactLabel] = []
+def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
+    """Tokens with a sign between them, or the sign for none."""
+    tokens: list[Token] = []
     for part in parts:
-        words += [separator, *part] if words else part
-    return tuple(words) or (empty,)
+        tokens += [separator, *part] if tokens else part
+    return tuple(tokens) or (empty,)
 
 
-def names_in(words: Words) -> frozenset[str]:
-    """The names that occur in the words."""
+def find_names(tokens: Tokens) -> frozenset[str]:
+    """The names that occur among the tokens."""
     names: set[str] = set()
-    for word in words:
-        match word:
+    for token in tokens:
+        match token:
             case Name(text):
                 names.add(text)
             case ExactLabel(events):
@@ -112,40 +118,101 @@ def names_in(words: Words) -> frozenset[str]:
     return frozenset(names)
 
 
-def renamed(words: Words, old: str, new: str) -> Words:
-    """The words with every occurrence of one name replaced; in a label, a place left open comes first."""
-    replaced: list[str | Name | ExactLabel] = []
-    for word in words:
-        match word:
+def rename(tokens: Tokens, old: str, new: str) -> Tokens:
+    """The tokens with every occurrence of one name replaced; in a label, a place left open comes first."""
+    replaced: list[Token] = []
+    for token in tokens:
+        match token:
             case Name(text):
                 replaced.append(Name(new if text == old else text))
             case ExactLabel(events):
                 filled = (new if event == old else event for event in events)
                 replaced.append(ExactLabel(tuple(sorted(filled, key=lambda event: event != VARIABLE))))
             case _:
-                replaced.append(word)
+                replaced.append(token)
     return tuple(replaced)
 
 
-def plain(words: Words) -> str:
-    """The words as Unicode text."""
+def spell(tokens: Tokens) -> str:
+    """The tokens as Unicode text."""
 
-    def one(word: str | Name | ExactLabel) -> str:
-        match word:
+    def one(token: Token) -> str:
+        match token:
             case Name(text):
-                return printable(text)
+                return make_printable(text)
             case ExactLabel(events):
-                return "{" + ", ".join(printable(event) for event in events) + "}"
+                return "{" + ", ".join(make_printable(event) for event in events) + "}"
             case _:
-                return word
+                return token
 
-    return "".join(one(word) for word in words)
+    return "".join(one(token) for token in tokens)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     r"""Text in which characters that cannot be seen (or stand in XML) are spelled by their code point.
 
-    >>> printable("a\x01b")
+    >>> make_printable("a\x01b")
     'a⟨U+0001⟩b'
     """
     return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+# --- The line of a rule, in the order the paper prints its parts. Three kinds of rules, one shape:
+# `ℓ, z / ζ, r` (pushdown), `ℓ, r` (reward machines) and `⟨ℓ, [1], [+1], r⟩` (counting, Appendix A).
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is read, what is looked at (nothing in a reward machine), and what then happens.
+
+    A line may stand for several rules: every guard of `guards` with every top of `looks`.
+
+    >>> tops = ((Name("u"),), (Name("d"),))
+    >>> spell(Line(((Name("a"),),), tops, (" / ε, 1",)).tokens())
+    'a, u|d / ε, 1'
+    """
+
+    guards: tuple[Tokens, ...]
+    looks: tuple[Tokens, ...]
+    effect: Tokens
+    opening: str = ""
+
+    def tokens(self) -> Tokens:
+        """The line in one piece."""
+        looks = (", ", *join("|", self.looks)) if self.looks else ()
+        return (self.opening, *join(" | ", self.guards), *looks, *self.effect)
+
+    def names(self) -> frozenset[str]:
+        """The names on the line."""
+        return find_names(self.tokens())
+
+    def rename(self, old: str, new: str) -> Line:
+        """The line with one name replaced throughout."""
+        guards = tuple(rename(guard, old, new) for guard in self.guards)
+        looks = tuple(rename(look, old, new) for look in self.looks)
+        return Line(guards, looks, rename(self.effect, old, new), self.opening)
+
+
+@singledispatch
+def make_line(rule: Rule, _events: Sequence[str] = ()) -> Line:
+    """The line of one rule, of whichever kind; the events give the order inside labels."""
+    raise TypeError(f"no label is known for {type(rule).__name__}")
+
+
+@make_line.register
+def _(rule: Transition, events: Sequence[str] = ()) -> Line:
+    effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
+    return Line((tokenize_guard(rule.guard, events),), (tokenize_top(rule.top),), effect)
+
+
+@make_line.register
+def _(rule: RewardTransition, events: Sequence[str] = ()) -> Line:
+    return Line((tokenize_guard(rule.guard, events),), (), (", ", spell_number(rule.reward)))
+
+
+@make_line.register
+def _(rule: CountingTransition, events: Sequence[str] = ()) -> Line:
+    tests = "[" + ", ".join(rule.tests) + "]"
+    changes = "[" + ", ".join(spell_number(change, plus=True) for change in rule.changes) + "]"
+    effect = (", ", changes, ", ", spell_number(rule.reward), "⟩")
+    return Line((tokenize_guard(rule.guard, events),), ((tests,),), effect, opening="⟨")

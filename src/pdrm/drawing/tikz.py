@@ -1,15 +1,16 @@
-"""TikZ: a figure as LaTeX draws it in the paper, with the positions and curves of Graphviz's layout."""
+"""TikZ: a figure as LaTeX draws it in the paper, with the positions and curves of Graphviz's layout.
+
+Labels are formulas, captions prose with names as formulas in it.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Edge, Figure, NamedMachine, figure_of
-from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, laid_out
-from pdrm.drawing.label_tokens import ExactLabel, Name, Words, printable
-
-# --- LaTeX spelling of a drawing's words: labels as formulas, captions as prose with names as formulas in it.
+from pdrm.drawing.figure import Edge, Figure, NamedMachine, make_figure
+from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
+from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
 
 SIGNS = {
     " | ": r" \mid ",
@@ -54,34 +55,34 @@ CHARACTERS = {
 """Characters that mean something to LaTeX in prose, or that its usual fonts lack."""
 
 
-def formula(words: Words) -> str:
+def spell_formula(tokens: Tokens) -> str:
     r"""A line of a label.
 
-    >>> print(formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
+    >>> print(spell_formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
     $\{A\},\ z / \#\ z,\ -1\mathrm{e}5$
     """
 
-    def one(word: str | Name | ExactLabel) -> str:
-        match word:
+    def one(token: Token) -> str:
+        match token:
             case Name(text):
-                return name(text)
+                return spell_name(text)
             case ExactLabel(events):
-                return r"\{" + ", ".join(name(event) for event in events) + r"\}"
+                return r"\{" + ", ".join(spell_name(event) for event in events) + r"\}"
             case _:
-                return SIGN.sub(lambda sign: SIGNS.get(sign[0], r"\mathrm{e}"), word)
+                return SIGN.sub(lambda sign: SIGNS.get(sign[0], r"\mathrm{e}"), token)
 
-    return f"${''.join(one(word) for word in words)}$"
+    return f"${''.join(one(token) for token in tokens)}$"
 
 
-def caption(words: Words) -> str:
+def spell_caption(tokens: Tokens) -> str:
     """A line of a caption."""
-    return "".join(prose(word) if isinstance(word, str) else formula((word,)) for word in words)
+    return "".join(escape_prose(token) if isinstance(token, str) else spell_formula((token,)) for token in tokens)
 
 
-def name(text: str) -> str:
+def spell_name(text: str) -> str:
     r"""A name inside a formula: a letter as such, a letter's number below it, words upright.
 
-    >>> print(name("A"), name("u0"), name("#"), name("loc_1"))
+    >>> print(spell_name("A"), spell_name("u0"), spell_name("#"), spell_name("loc_1"))
     A u_{0} \# \textsf{loc\_1}
     """
     indexed = re.fullmatch(r"([A-Za-z])([0-9]*)", text)
@@ -89,16 +90,16 @@ def name(text: str) -> str:
         return f"{indexed[1]}_{{{indexed[2]}}}" if indexed[2] else text
     if text in ("#", "%", "$"):
         return CHARACTERS[text]
-    return rf"\textsf{{{prose(text)}}}"
+    return rf"\textsf{{{escape_prose(text)}}}"
 
 
-def prose(text: str) -> str:
-    r"""Text outside formulas; Greek letters are named, since the usual fonts lack them.
+def escape_prose(text: str) -> str:
+    r"""Text outside formulas; Greek letters are named, because the usual fonts lack them.
 
-    >>> print(prose("50% of α_1"))
+    >>> print(escape_prose("50% of α_1"))
     50\% of $\alpha$\_1
     """
-    return "".join(CHARACTERS.get(c) or _greek(c) or c for c in printable(text))
+    return "".join(CHARACTERS.get(c) or _greek(c) or c for c in make_printable(text))
 
 
 def _greek(character: str) -> str:
@@ -107,7 +108,7 @@ def _greek(character: str) -> str:
     return f"$\\{kind[1].lower().replace('lamda', 'lambda')}$" if kind else ""
 
 
-# --- TikZ: a figure as LaTeX draws it in the paper, with the positions and curves of Graphviz's layout.
+# --- The picture
 
 CENTIMETRES = 0.82 * 2.54 / 72
 """For one of Graphviz's points: LaTeX's letters are smaller than those the layout made room for."""
@@ -124,17 +125,17 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 
 
 def to_tikz(machine: NamedMachine, *, title: bool = False, standalone: bool = True) -> str:
-    """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be put into another."""
-    figure = figure_of(machine)
-    picture = _picture(figure, laid_out(figure_dot(figure)), title)
+    """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
+    figure = make_figure(machine)
+    picture = _picture(figure, lay_out(figure_dot(figure)), title)
     return DOCUMENT % picture if standalone else picture
 
 
 def _picture(figure: Figure, layout: Layout, title: bool) -> str:
     number = {state: index for index, state in enumerate(figure.states, start=1)}  # 0 is the start arrow's tail
     courses = {(edge.source, edge.target): edge for edge in layout.edges}
-    shown = [rf"\textbf{{{prose(figure.title)}}}"] if title else []
-    below = r" \\ ".join([*shown, *(caption(line) for line in figure.caption)])
+    shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
+    below = r" \\ ".join([*shown, *(spell_caption(line) for line in figure.caption)])
     lines = [
         r"% libraries: arrows.meta, automata, positioning; packages: amsmath, amssymb",
         r"\begin{tikzpicture}[shorten >=1pt, auto, >={Stealth}]",
@@ -156,7 +157,7 @@ def _state(figure: Figure, state: str, at: Point) -> str:
         *(["initial"] if state == figure.start else []),
         *(["accepting"] if state in figure.final else []),
     ]
-    return rf"\node[{', '.join(kinds)}] ({_key(figure, state)}) at {_coordinate(at)} {{${name(state)}$}};"
+    return rf"\node[{', '.join(kinds)}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
 
 
 def _key(figure: Figure, state: str) -> str:
@@ -166,7 +167,7 @@ def _key(figure: Figure, state: str) -> str:
 
 def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
-    label = r" \\ ".join(formula(line) for line in edge.lines)
+    label = r" \\ ".join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]

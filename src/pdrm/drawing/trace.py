@@ -1,15 +1,16 @@
-"""Traces: a run as a table, one row for each move, silent moves on rows of their own under their step."""
+"""A run as the rows of a table: one for each move, silent moves on rows of their own under their step.
+
+The rows are words; `render` draws them and `pdrm step` prints them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 
-from pdrm.drawing.figure import line_of
-from pdrm.drawing.graphviz import FONT, html
-from pdrm.drawing.label_tokens import number_sign, plain, printable
-from pdrm.machines.configurations import Run, Step
+from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
+from pdrm.machines.configurations import Configuration, Run, Step
 from pdrm.machines.counting import CountingStep
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.reward_machine import RewardStep
@@ -22,9 +23,6 @@ HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 
 MOST_SYMBOLS = 12
 """Stack symbols a row shows; of a higher stack the rest is counted."""
-
-RIGHT = ("step", "reward")
-"""Columns of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class TraceRow:
 AnyStep = Step | RewardStep | CountingStep
 
 
-def trace_rows(run: Run[AnyStep]) -> list[TraceRow]:
+def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
     return [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
 
@@ -61,22 +59,22 @@ def _(step: Step, number: str) -> Iterator[TraceRow]:
     for position, move in enumerate(step.moves):
         label = _label(step.label if position == 0 else None)
         rule = _rule(move.rule, move.before.state, move.after.state)
-        stacks = stack_text(move.before.stack), stack_text(move.after.stack)
-        yield TraceRow(number, label, rule, *stacks, number_sign(move.reward))
+        stacks = write_stack(move.before.stack), write_stack(move.after.stack)
+        yield TraceRow(number, label, rule, *stacks, spell_number(move.reward))
 
 
 @_rows.register
 def _(step: RewardStep, number: str) -> Iterator[TraceRow]:
     if step.label is not None:
         rule = _rule(step.rule, step.before.state, step.after.state)
-        yield TraceRow(number, _label(step.label), rule, "", "", number_sign(step.reward))
+        yield TraceRow(number, _label(step.label), rule, "", "", spell_number(step.reward))
 
 
 @_rows.register
 def _(step: CountingStep, number: str) -> Iterator[TraceRow]:
     # The step keeps the number of its silent moves, not the moves: they share its row.
     silent = step.moves - (step.label is not None)
-    then = f"{silent:,} silent move{'s' * (silent > 1)} to {printable(step.after.state)}" if silent else ""
+    then = f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}" if silent else ""
     first = step.rule.target if step.rule is not None else step.after.state
     parts = [
         *([_rule(step.rule, step.before.state, first)] if step.label is not None else []),
@@ -84,54 +82,40 @@ def _(step: CountingStep, number: str) -> Iterator[TraceRow]:
     ]
     if parts:
         counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-        yield TraceRow(number, _label(step.label), ", then ".join(parts), *counters, number_sign(step.reward))
+        yield TraceRow(number, _label(step.label), ", then ".join(parts), *counters, spell_number(step.reward))
 
 
 def _label(label: Label | None) -> str:
-    return "ε" if label is None else printable(label_text(label))
+    return "ε" if label is None else make_printable(label_text(label))
 
 
 def _rule(rule: Rule | None, source: str, target: str) -> str:
-    said = "otherwise" if rule is None else plain(line_of(rule).words())
-    return f"{printable(source)} → {printable(target)}: {said}"
+    said = "otherwise" if rule is None else spell(make_line(rule).tokens())
+    return f"{make_printable(source)} → {make_printable(target)}: {said}"
 
 
-def stack_text(stack: Stack) -> str:
+def write_stack(stack: Stack) -> str:
     """A stack, top first, the lower part of a high one only counted.
 
-    >>> stack_text(()), stack_text(("A",) * 20 + ("#",))
+    >>> write_stack(()), write_stack(("A",) * 20 + ("#",))
     ('ε', 'A A A A A A A A A A A A … 9 more')
     """
-    shown = " ".join(printable(symbol) for symbol in stack[:MOST_SYMBOLS]) or "ε"
+    shown = " ".join(make_printable(symbol) for symbol in stack[:MOST_SYMBOLS]) or "ε"
     return shown if len(stack) <= MOST_SYMBOLS else f"{shown} … {len(stack) - MOST_SYMBOLS} more"
 
 
-def verdict(run: Run[AnyStep]) -> str:
-    """What became of the word, in a line."""
-    if run.accepted:
-        end = "accepted"
-    elif run.finished:
-        end = f"not accepted: {run.unread} label{'s' * (run.unread > 1)} left unread at a final state"
+def describe_end(run: Run[AnyStep]) -> str:
+    """Where a run ended and what it paid, in a line; a final state ends the episode, be it well or badly.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> describe_end(catalogue("letter").run([frozenset("B"), frozenset("C")]))
+    'ended in u2, # (final); reward 0.99'
+    """
+    after = run.after
+    where = f"{after.state}, {write_stack(after.stack)}" if isinstance(after, Configuration) else str(after)
+    if run.finished:
+        left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
+        end = f"ended in {where} (final){left}"
     else:
-        end = "not accepted: no final state reached"
-    return f"{end}; reward {number_sign(run.reward)}"
-
-
-def trace_dot(run: Run[AnyStep]) -> str:
-    """A run's table as a graph of one node, in Graphviz's language."""
-    head = _table_row(f"<B>{heading}</B>" for heading in HEADINGS)
-    body = [_table_row(html(cell) for cell in astuple(row)) for row in trace_rows(run)]
-    foot = f'<TR><TD COLSPAN="{len(HEADINGS)}" ALIGN="LEFT">{html(verdict(run))}</TD></TR>'
-    rows = "<HR/>".join([head, "".join(body), foot] if body else [head, foot])
-    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE>'
-    return (
-        f'digraph trace {{\n  graph [pad=0.15, bgcolor=white];\n  node [shape=plaintext, fontname="{FONT}", fontsize=12];\n'
-        f"  trace [label=<{table}>];\n}}\n"
-    )
-
-
-def _table_row(cells: Iterable[str]) -> str:
-    sides = ("RIGHT" if heading in RIGHT else "LEFT" for heading in HEADINGS)
-    return (
-        "<TR>" + "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True)) + "</TR>"
-    )
+        end = f"not ended: in {where}"
+    return f"{end}; reward {spell_number(run.reward)}"

@@ -10,8 +10,8 @@ from typing import Any
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.paper_domains import domain
-from pdrm.drawing import render
 from pdrm.drawing.plots import Drawn, plot_bytes, sizes_plot, witness_plot
+from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import kept_facts
 from pdrm.language.loading import catalogue, text_of
 from pdrm.learning.tabular.settings import PAPER_SETTINGS

@@ -1,34 +1,38 @@
-"""Files: a drawing in the format its file's name asks for, written whole or not at all."""
+"""Drawings as files: a machine in every format there is, a run as a table; written whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import astuple
 from pathlib import Path
 
 from pdrm.drawing.figure import NamedMachine
-from pdrm.drawing.graphviz import rendered, to_dot
+from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.tikz import to_tikz
-from pdrm.drawing.trace import AnyStep, trace_dot
+from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
 
 MACHINE_FORMATS: dict[str, Callable[[NamedMachine, bool], bytes]] = {
-    "svg": lambda machine, title: rendered(to_dot(machine, title=title), "svg"),
-    "png": lambda machine, title: rendered(to_dot(machine, title=title), "png"),
+    "svg": lambda machine, title: render_dot(to_dot(machine, title=title), "svg"),
+    "png": lambda machine, title: render_dot(to_dot(machine, title=title), "png"),
     "dot": lambda machine, title: to_dot(machine, title=title).encode(),
     "gv": lambda machine, title: to_dot(machine, title=title).encode(),
     "tex": lambda machine, title: to_tikz(machine, title=title).encode(),
     "tikz": lambda machine, title: to_tikz(machine, title=title, standalone=False).encode(),
 }
-"""How a machine is drawn in each format: `tex` is a document, `tikz` the picture alone, to be put into another."""
+"""How a machine is drawn in each format: `tex` is a document, `tikz` the picture alone, to be included in another."""
 
 FORMATS = tuple(f".{name}" for name in MACHINE_FORMATS)
 """The endings of a machine's drawing."""
 
 RUN_FORMATS = (".svg", ".png", ".dot", ".gv")
 """The endings of a run's table."""
+
+NUMBERS = ("step", "reward")
+"""Columns of a run's table that are aligned to the right."""
 
 
 def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = False) -> None:
@@ -46,7 +50,7 @@ def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = F
 
 def render(machine: NamedMachine, format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
     """A machine drawn in a format: one of `FORMATS`, with or without the dot."""
-    return MACHINE_FORMATS[_known(format, FORMATS)](machine, title)
+    return MACHINE_FORMATS[_check_format(format, FORMATS)](machine, title)
 
 
 def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
@@ -59,15 +63,35 @@ def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     ...     "<svg" in (Path(folder) / "run.svg").read_text()
     True
     """
-    chosen = _known(Path(path).suffix, RUN_FORMATS)
-    dot = trace_dot(run)
-    write_atomically(Path(path), dot.encode() if chosen in ("dot", "gv") else rendered(dot, chosen))
+    chosen = _check_format(Path(path).suffix, RUN_FORMATS)
+    dot = run_to_dot(run)
+    write_atomically(Path(path), dot.encode() if chosen in ("dot", "gv") else render_dot(dot, chosen))
 
 
-def _known(asked: str, endings: tuple[str, ...]) -> str:
+def run_to_dot(run: Run[AnyStep]) -> str:
+    """A run's table as a graph of one node, in Graphviz's language."""
+    head = _table_row(f"<B>{heading}</B>" for heading in HEADINGS)
+    body = [_table_row(escape_html(cell) for cell in astuple(row)) for row in trace_run(run)]
+    foot = f'<TR><TD COLSPAN="{len(HEADINGS)}" ALIGN="LEFT">{escape_html(describe_end(run))}</TD></TR>'
+    rows = "<HR/>".join([head, "".join(body), foot] if body else [head, foot])
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE>'
+    return (
+        f'digraph trace {{\n  graph [pad=0.15, bgcolor=white];\n  node [shape=plaintext, fontname="{FONT}", fontsize=12];\n'
+        f"  trace [label=<{table}>];\n}}\n"
+    )
+
+
+def _table_row(cells: Iterable[str]) -> str:
+    sides = ("RIGHT" if heading in NUMBERS else "LEFT" for heading in HEADINGS)
+    return (
+        "<TR>" + "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True)) + "</TR>"
+    )
+
+
+def _check_format(asked: str, endings: tuple[str, ...]) -> str:
     """The format without dot, in small letters, or an error that lists the known ones."""
     name = asked.removeprefix(".").lower()
     if f".{name}" in endings:
         return name
-    message = f"`{asked}` is no format to draw in" if name else "the file's name has no ending that says the format"
+    message = f"`{asked}` is not a format for drawings" if name else "the file's name has no ending, so no format"
     raise UnknownFormat(message, fix=f"use one of {', '.join(endings)}")
