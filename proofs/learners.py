@@ -13,7 +13,7 @@ from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
-from pdrm.learning.tabular.policy_table import SeenTable
+from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
@@ -108,7 +108,7 @@ def ended(run: Callable[[], object]) -> bool:
     return True
 
 
-def rows_of(table: SeenTable) -> dict[Seen, list[float]]:
+def rows_of(table: PolicyTable) -> dict[Seen, list[float]]:
     """A learnt table as the readable learners have it: counters are written as symbols."""
     rows = zip(map(table.seen, range(len(table))), table.value.tolist(), strict=True)
     return {(s, u, tuple(map(str, memory))): row for (s, u, memory), row in rows}

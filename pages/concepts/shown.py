@@ -9,8 +9,6 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-import numpy as np
-
 import pdrm
 from pages.concepts.counterfactual import Imagined
 from pages.concepts.labels import Move
@@ -103,8 +101,8 @@ def episode(name: str) -> tuple[Any, ...]:
     settings = pdrm.QLearning(counterfactuals=Counterfactuals.DEDUPLICATED, learning_rate=0.5, epsilon_decay=0.995)
     training = pdrm.Training(world, MACHINE, pdrm.TopK(1), settings, seed=0)
     training.advance(1_000)
-    trained = Trained(world, MACHINE, pdrm.policy_of(training), world.step_limit)
-    went = trained.episode(np.random.default_rng(0))
+    trained = Trained(pdrm.policy_of(training), world, MACHINE)
+    went = trained.episode(0)
     return world, [Shown(one.state, one.configuration.state, one.configuration.stack) for one in went]
 
 

@@ -218,7 +218,7 @@ def evaluate(
     Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
     from pdrm.learning.run_folder import SPEC
-    from pdrm.learning.tabular.evaluation import evaluated
+    from pdrm.learning.tabular.evaluation import Trained
     from pdrm.learning.tabular.run import is_done
 
     _whole("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
@@ -226,7 +226,7 @@ def evaluate(
     deep = is_deep(run)
     if not deep and (run / SPEC).exists() and not is_done(run):
         typer.echo("this run is not finished: the command that began it goes on with it", err=True)
-    records = evaluate_deep(run, episodes, seed) if deep else [evaluated(run, episodes, seed)]
+    records = evaluate_deep(run, episodes, seed) if deep else [Trained.load(run).evaluate(episodes, seed)]
     if as_json:
         print_json(records if deep else records[0])
         return

@@ -34,8 +34,6 @@ def replay(
 
     Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
     """
-    import numpy as np
-
     from pdrm.learning.tabular.evaluation import Trained
 
     if seed < 0:
@@ -43,7 +41,7 @@ def replay(
     if is_deep(run):
         raise BadSetting(f"{run} is a run of a deep agent, and replay shows tables", fix=f"pdrm evaluate {run}")
     trained = Trained.load(run)
-    moments = list(trained.episode(np.random.default_rng(seed)))
+    moments = list(trained.episode(seed))
     screens = [screen(trained, moments, number) for number in range(len(moments))]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))

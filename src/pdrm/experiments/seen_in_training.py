@@ -12,7 +12,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadRunFolder
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse, text_of
-from pdrm.learning.tabular.policy import Policy, load_policy
+from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.policy_table import CounterVectors
 from pdrm.learning.tabular.run import POLICY, RunSpec, spec_of
 from pdrm.product.views import FullStack
@@ -36,8 +36,7 @@ def _same_task(spec: RunSpec, domain: FiniteDomain, machine: AnyMachine) -> bool
 
 def _seen(folder: Path, spec: RunSpec) -> dict[str, Any]:
     """What one run's table holds; the strings of a table that sees only the top of the stack are not its own."""
-    policy = load_policy(folder / POLICY)
-    table = policy.table if isinstance(policy, Policy) else policy.meta
+    table = load_policy(folder / POLICY).table
     memories = len(np.unique(table.node))
     counts = isinstance(table.memory, CounterVectors)
     whole = isinstance(table.view, FullStack) and not counts

@@ -83,7 +83,7 @@ def _path(lines: Sequence[Curves], store: Store) -> str:
             trained = Trained.load(store.folder(spec))
             if trained.counts:
                 continue
-            moments = list(trained.episode(np.random.default_rng(0)))
+            moments = list(trained.episode(0))
             shown = [Shown(one.state, one.configuration.state, one.configuration.stack) for one in moments]
             paid = sum(one.reward for one in moments)
             title = (

@@ -1,4 +1,9 @@
-"""The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options."""
+"""The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
+
+The options of a machine are its reading rules that change the configuration, each the goal of bringing its rule about. In
+machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
+stands in, so that the agent can act there too: it has nothing to achieve and learns from the real reward alone.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.learning.tabular.randomness import Rng
 from pdrm.learning.tabular.settings import Hierarchical, QLearning
 from pdrm.machines.configurations import Configuration
@@ -15,11 +20,6 @@ from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Transition
 from pdrm.product.views import TopK, View
-
-# --- The options of a machine: its reading rules that change the configuration, each the goal of bringing its rule about.
-#
-# In machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
-# stands in, so that the agent can act there too: it has nothing to achieve and learns from the real reward alone.
 
 Option = Transition | None
 """The rule of an option, or None for the one that stands in where no rule changes anything."""
@@ -77,14 +77,6 @@ def reward_for_achieving(settings: Hierarchical, domain: FiniteDomain, machine: 
     return float(max(abs(domain.arrays.reward).max(), *map(abs, rewards)))
 
 
-# --- The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
-#
-# This is the specification of `options/kernels.py`: on the same random numbers the two fill the same tables, entry by entry.
-# The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
-# the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
-# which of the best, if several); and the outcome, if there are several.
-
-
 @dataclass(slots=True)
 class Running:
     """An option under way: its number, the meta-policy's values where it was chosen, what it has been paid since,
@@ -97,17 +89,20 @@ class Running:
 
 
 class ReadableHierarchical:
-    """Learns episode by episode; `meta` maps what is seen to one value an option of the machine state, `policies` maps the
-    environment state, machine state and top symbol to one value an action for each of these options."""
+    """Learns episode by episode; `meta` maps what is seen to one value per option of the machine state, `policies` maps the
+    environment state, machine state and top symbol to one value per action for each of these options.
+
+    This is the specification of `options_kernel.py`: on the same random numbers the two fill the same tables, entry by entry.
+    The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
+    the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
+    which of the best, if several); and the outcome, if there are several."""
 
     def __init__(
         self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, rng: Rng
     ) -> None:
         self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
         self.now: Callable[[], float] = time.perf_counter
-        self.product = ReadableQLearning(
-            domain, machine, view, QLearning(), rng
-        )  # begins and takes steps; learns nothing
+        self.product = ReadableQLearning(domain, machine, view, QLearning(), rng)  # takes steps, and learns nothing
         self.options = {state: options_of(machine, state) for state in machine.states}
         self.meta: dict[Seen, list[float]] = {}
         self.policies: dict[Seen, list[list[float]]] = {}
@@ -140,9 +135,9 @@ class ReadableHierarchical:
                 break
             last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
             if running is None:
-                running = self.chosen(s, here)
+                running = self.choose_option(s, here)
             a = self.choose(self.policy_values(s, here)[running.option])
-            o = self.outcome(s, a)
+            o = draw_outcome(self.domain, s, a, self.rng)
             after, there, paid = self.product.outcome(s, here, a, o)
             self.learn(s, here, a, o)
             running.collected += running.weight * paid
@@ -156,21 +151,14 @@ class ReadableHierarchical:
         self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
         return gained
 
-    def chosen(self, s: int, here: Configuration) -> Running:
+    def choose_option(self, s: int, here: Configuration) -> Running:
         """The option that the meta-policy chooses, ε-greedily among those of the machine state."""
         values = self.meta_values(s, here)
         return Running(self.choose(values), values)
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice, ties broken at random."""
-        if self.rng.number() < self.epsilon:
-            return self.rng.below(len(values))
-        return greedy(values, self.rng)
-
-    def outcome(self, s: int, a: int) -> int:
-        """The outcome of an action that nature chooses."""
-        probability = self.domain.arrays.probability[s, a]
-        return pick(probability, self.rng.number()) if len(probability) > 1 else 0
+        return self.rng.below(len(values)) if self.rng.uniform() < self.epsilon else greedy(values, self.rng)
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option of the machine state learns from the step: r⁺ where it is achieved and r⁻ where another move changes
@@ -208,17 +196,10 @@ class ReadableHierarchical:
             if option is None:
                 option = greedy(self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), rng)
             a = greedy(self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng)
-            o = tester.outcome(s, a)
+            o = draw_outcome(domain, s, a, rng)
             after, there, paid = tester.product.outcome(s, here, a, o)
             if there != here or tester.achieved(here, s, a, o)[option]:
                 option = None
             gained += paid
             s, here = after, there
         return gained
-
-
-def greedy(values: Sequence[float], rng: Rng) -> int:
-    """A choice of highest value; among several a random one."""
-    highest = max(values)
-    best = [choice for choice, value in enumerate(values) if value == highest]
-    return best[rng.below(len(best))] if len(best) > 1 else best[0]

@@ -1,4 +1,7 @@
-"""A machine's memory for the readable learners: one step of a stack or of counters, and the stacks that CpRM imagines with."""
+"""A machine's memory for the readable learners: one step of a stack or of counters, and the stacks that CpRM imagines with.
+
+The counters of a counting automaton stand where the stack of a pushdown machine does: their values, written as symbols.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,10 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
-# --- A label read by either kind of machine with a memory, for the readable learners.
-#
-# The counters of a counting automaton stand where the stack of a pushdown machine does: their values, written as symbols.
-
 AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
 
 
-class Reading(NamedTuple):
+class MemoryStep(NamedTuple):
     """Where a label led, what that paid, and the moves it took a counting automaton (0: not counted)."""
 
     after: Configuration
@@ -30,45 +29,43 @@ class Reading(NamedTuple):
     moves: int
 
 
-def begun(machine: AnyMemory) -> Reading:
+def begin(machine: AnyMemory) -> MemoryStep:
     """The start of an episode.
 
     >>> from pdrm.language.loading import catalogue
-    >>> print(begun(catalogue("letter")).after, "|", begun(catalogue("letter-cra")).after)
+    >>> print(begin(catalogue("letter")).after, "|", begin(catalogue("letter-cra")).after)
     u0, # | u0, 0
     """
     if isinstance(machine, CountingRewardAutomaton):
         return _counted(machine.begin())
     step = machine.begin()
-    return Reading(step.after, step.reward, 0)
+    return MemoryStep(step.after, step.reward, 0)
 
 
-def read(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> Reading:
+def read_label(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> MemoryStep:
     """One label read. A step of more than so many operations is not made: it only takes one more than there are.
 
     >>> from pdrm.language.loading import catalogue
-    >>> print(read(catalogue("letter-cra"), Configuration("u0", ("9",)), frozenset("A"), None).after)
+    >>> print(read_label(catalogue("letter-cra"), Configuration("u0", ("9",)), frozenset("A"), None).after)
     u0, 10
     """
     if isinstance(machine, PushdownRewardMachine):
         step = machine.step(here, label)
-        return Reading(step.after, step.reward, 0)
+        return MemoryStep(step.after, step.reward, 0)
     before = CountingConfiguration(here.state, tuple(map(int, here.stack)))
     try:
         return _counted(machine.step(before, label, operations or MOST_SILENT_MOVES))
     except EndlessSilentMoves:
         if operations is None:
             raise
-        return Reading(here, 0.0, operations + 1)
+        return MemoryStep(here, 0.0, operations + 1)
 
 
-def _counted(step: CountingStep) -> Reading:
-    return Reading(Configuration(step.after.state, tuple(map(str, step.after.counters))), step.reward, step.moves)
+def _counted(step: CountingStep) -> MemoryStep:
+    return MemoryStep(Configuration(step.after.state, tuple(map(str, step.after.counters))), step.reward, step.moves)
 
 
-# --- Which observed stacks CpRM imagines with: all, one of each class, or those seen with this environment state.
-
-EVERY = -1
+EVERY_STACK = -1
 """The depth by which every stack is a class of its own."""
 
 
@@ -82,17 +79,18 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     2
     """
     if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
-        return EVERY
+        return EVERY_STACK
     if not isinstance(machine, PushdownRewardMachine):
-        return EVERY  # all counter values are seen
+        return EVERY_STACK  # all counter values are seen
     symbols = symbols_that_matter(machine, view.k)
     if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
-        return EVERY  # a class has no bound, or no number of its own
+        return EVERY_STACK  # a class has no bound, or no number of its own
     return symbols
 
 
 class ObservedStacks:
-    """The lists of observed stacks in plain Python: `stacks(s)` are those to imagine with in environment state s."""
+    """The lists of observed stacks in plain Python (`Observed` in the kernel): all stacks, one of each class, or those seen with
+    an environment state. `stacks(s)` are those to imagine with in environment state s."""
 
     def __init__(self, choice: Counterfactuals, depth: int) -> None:
         self._by_state = choice is Counterfactuals.CO_OBSERVED
@@ -101,14 +99,14 @@ class ObservedStacks:
 
     def add(self, state: int, stack: Stack) -> None:
         """Note a stack, unless one of its class is there."""
-        self._lists.setdefault(self.place(state), {}).setdefault(self._kind(stack), stack)
+        self._lists.setdefault(self.place(state), {}).setdefault(self._class(stack), stack)
 
     def alike(self, stack: Stack, other: Stack) -> bool:
         """Whether two stacks are of one class."""
-        return self._kind(stack) == self._kind(other)
+        return self._class(stack) == self._class(other)
 
-    def _kind(self, stack: Stack) -> Stack:
-        return stack if self._depth == EVERY else stack[: self._depth]
+    def _class(self, stack: Stack) -> Stack:
+        return stack if self._depth == EVERY_STACK else stack[: self._depth]
 
     def place(self, state: int) -> int:
         """The number of the list that belongs to an environment state."""

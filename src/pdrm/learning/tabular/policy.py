@@ -1,7 +1,14 @@
-"""Trained tabular policies: made from a training run's tables, saved as arrays with a description, loaded again."""
+"""Trained tabular policies: how a run's table becomes one (`policy_of`), how it acts, how it is saved and loaded again.
+
+A policy's files are arrays in a `.npz` and beside them a description in JSON that holds the arrays' fingerprint. Each is
+written whole or not at all, and nothing in them is run when they are read.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,45 +16,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import PdrmError, WrongPolicy
+from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
+from pdrm.files import read_arrays, write_atomically
+from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
+from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.learning.run_folder import in_words
-from pdrm.learning.tabular.agents import AnyTraining
 from pdrm.learning.tabular.hierarchical import TOP, options_of
-from pdrm.learning.tabular.policy_table import (
-    FAULTS,
-    Arrays,
-    CounterVectors,
-    Memory,
-    SeenTable,
-    StackTree,
-    fingerprint,
-    no_policy,
-    read_policy,
-    table_of,
-    write_policy,
-)
-from pdrm.learning.tabular.rows_kernel import Values
-from pdrm.learning.tabular.training import HierarchicalTraining
-from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.stacks import Stacks
+from pdrm.learning.tabular.policy_table import Arrays, Memory, PolicyTable, StackTree, decode_table, table_from
+from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
 from pdrm.product.views import FullStack, TopK, View
 
-# --- A trained policy: greedy actions by what is seen, saved as arrays (`.npz`, never code) with a description beside them.
+VERSION = 1
+ARRAYS = ".npz"
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
+"""What goes wrong inside a file that is damaged or is something else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    """What Q-learning or CpRM learnt, over a stack or over counters: one value an action for each (environment state,
-    machine state, view) that was met."""
+class TabularPolicy:
+    """What the two kinds of policy share."""
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
     machine_text: str
     """The machine it was learnt with, as .pdrm text."""
     actions: tuple[str, ...]
-    table: SeenTable
+    table: PolicyTable
+    """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -57,62 +54,77 @@ class Policy:
         """What it sees of the stack."""
         return self.table.view
 
-    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
-        """The values of the actions there; zeros where it was never met. `memory`: the stack, top first, or the counters."""
-        return self.table.values(environment_state, machine_state, memory)
-
-    def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
-        """An action of highest value, the first of several (where nothing was ever met, the first action)."""
-        return int(np.argmax(self.values(environment_state, machine_state, memory)))
-
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
-        """What a row stands for."""
+        """What a row of the table stands for."""
         return self.table.seen(row)
+
+    def check_machine(self, machine: AnyMachine) -> None:
+        """Raise unless the policy was learnt with this machine."""
+        if parse(self.machine_text) != machine:
+            fix = "use the machine in its description, or train again"
+            raise WrongPolicy("the policy was learnt with another machine", fix=fix)
 
     def digest(self) -> str:
         """SHA-256 of everything that was learnt."""
-        return fingerprint(self.table.arrays())
+        return hashlib.sha256(_arrays_bytes(self._arrays())).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write `path` (.npz) and the description beside it (.json), each whole or not at all."""
-        memory = self.table.memory
-        kind = {"kind": "stack", "stack": memory.stack} if isinstance(memory, StackTree) else {"kind": "counters"}
-        words = {"actions": self.actions, "states": self.table.states, "machine": self.machine_text}
-        description = {"view": str(self.view), **kind, **words, "about": self.about}
-        write_policy(path, self.table.arrays(), description)
+        """Write `path` (.npz) and the description beside it (.json)."""
+        file, data, memory = Path(path), _arrays_bytes(self._arrays()), self.table.memory
+        if file.suffix != ARRAYS:
+            fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
+            raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
+        description = {
+            "pdrm_policy": VERSION,
+            "view": str(self.view),
+            **self._kind(),
+            **({"stack": memory.stack} if isinstance(memory, StackTree) else {}),
+            "actions": self.actions,
+            "states": self.table.states,
+            "machine": self.machine_text,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "about": self.about,
+        }
+        text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(file, data)
+        write_atomically(file.with_suffix(".json"), text.encode())
 
+    def _kind(self) -> dict[str, Any]:
+        """What the description says of this kind of policy alone."""
+        return {"kind": "stack" if isinstance(self.table.memory, StackTree) else "counters"}
 
-# --- A trained hierarchical policy: a meta-policy chooses among the options of the machine state, an option among actions.
+    def _arrays(self) -> Arrays:
+        return self.table.arrays("")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HierarchicalPolicy:
-    """What the hierarchical agent learnt. An option, once chosen, is followed until it is achieved or the machine moves:
-    ask `option` for the one to begin, and give it to `act` at every step until then."""
+class Policy(TabularPolicy):
+    """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
+    machine state, view) that was seen."""
 
-    about: dict[str, Any]
-    """How it was made: the run's spec, JSON values only."""
-    machine_text: str
-    """The machine it was learnt with, as .pdrm text."""
-    actions: tuple[str, ...]
+    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+        """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
+        return self.table.values(environment_state, machine_state, memory)
+
+    def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
+        """An action of highest value, the first of several (where nothing was ever seen, the first action)."""
+        return int(np.argmax(self.values(environment_state, machine_state, memory)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HierarchicalPolicy(TabularPolicy):
+    """What the hierarchical agent learnt: a meta-policy chooses among the options of the machine state, an option among
+    actions. An option is followed until it is achieved or the machine moves: ask `option` for the one to begin, and give it
+    to `act` at every step until then."""
+
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state: the rules they bring about, as text (nothing where one without a rule stands in)."""
-    meta: SeenTable
-    """[rows, options]: the meta-policy's values."""
-    within: SeenTable
+    """The options of each machine state: the rules they bring about, as text (empty where one without a rule stands in)."""
+    within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
-
-    def __len__(self) -> int:
-        return len(self.meta)
-
-    @property
-    def view(self) -> View:
-        """What the meta-policy sees of the stack."""
-        return self.meta.view
 
     def option_values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
-        values = self.meta.values(environment_state, machine_state, memory)
+        values = self.table.values(environment_state, machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
     def option(self, environment_state: int, machine_state: str, memory: Memory) -> int:
@@ -138,29 +150,38 @@ class HierarchicalPolicy:
         followed = self.option(environment_state, machine_state, memory) if option is None else option
         return int(np.argmax(self.values(environment_state, machine_state, memory, followed)))
 
-    def digest(self) -> str:
-        """SHA-256 of everything that was learnt."""
-        return fingerprint(self._arrays())
-
-    def save(self, path: str | Path) -> None:
-        """Write `path` (.npz) and the description beside it (.json), each whole or not at all."""
-        memory = self.meta.memory
-        stack = memory.stack if isinstance(memory, StackTree) else ()
-        words = {"actions": self.actions, "states": self.meta.states, "stack": stack, "options": self.options}
-        description = {"view": str(self.view), "kind": "options", **words, "machine": self.machine_text}
-        write_policy(path, self._arrays(), {**description, "about": self.about})
+    def _kind(self) -> dict[str, Any]:
+        return {"kind": "options", "options": self.options}
 
     def _arrays(self) -> Arrays:
-        return {**self.meta.arrays("meta."), **self.within.arrays("within.")}
+        return {**self.table.arrays("meta."), **self.within.arrays("within.")}
 
-
-# --- Every kind of trained policy: one loader for their files, and whether one belongs to a machine.
 
 AnyPolicy = Policy | HierarchicalPolicy
 
 
+def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) -> AnyPolicy:
+    """What a run has learnt so far. about: JSON values that are saved with it.
+
+    >>> import pdrm
+    >>> training = pdrm.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training.advance(1)
+    >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
+    True
+    """
+    table = decode_table(training, training.values, training.view)
+    shared = ({} if about is None else about, to_text(training.machine), training.domain.actions, table)
+    if not isinstance(training, HierarchicalTraining):
+        return Policy(*shared)
+    options = {
+        state: tuple("" if rule is None else str(rule) for rule in options_of(training.machine, state))
+        for state in training.machine.states
+    }
+    return HierarchicalPolicy(*shared, options, decode_table(training, training.policies, TOP))
+
+
 def load_policy(path: str | Path) -> AnyPolicy:
-    """The policy in a `.npz` file and the `.json` beside it, of whatever agent. Nothing in them is run.
+    """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent.
 
     >>> import tempfile, pdrm
     >>> maze = pdrm.domain("maze-5x5")
@@ -171,103 +192,50 @@ def load_policy(path: str | Path) -> AnyPolicy:
     ...     load_policy(Path(folder) / "policy.npz").actions
     ('u', 'd', 'l', 'r')
     """
-    arrays, description = read_policy(path)
+    file = Path(path)
+    beside = file.with_suffix(".json")
     try:
-        return _policy(arrays, description)
+        said = json.loads(decode(read_bytes(beside), str(beside)))
+        if "pdrm_deep_policy" in said:  # networks need the domain that they were learnt in
+            fix = f'pdrm.load_deep_policy("{file}", domain), with the domain that it was learnt in'
+            raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
+        sha256 = str(said["sha256"])
+    except FAULTS as error:
+        raise _damaged(file, in_words(error, beside.name)) from error
+    try:
+        data = file.read_bytes()
+        arrays = read_arrays(data)
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise _damaged(file, f"it does not match the fingerprint in {beside.name}")
+        if said.get("pdrm_policy") != VERSION:
+            raise _damaged(file, f"it is of version {said.get('pdrm_policy')}, and this program reads {VERSION}")
+        return _policy_from(arrays, said)
     except PdrmError:
         raise
     except FAULTS as error:
-        raise no_policy(Path(path), in_words(error)) from error
+        raise _damaged(file, in_words(error)) from error
 
 
-def _policy(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:
+def _policy_from(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:
     """The policy that the arrays and their description are."""
     view: View = FullStack() if said["view"] == "full" else TopK(int(said["view"]))
     about, machine, actions = said["about"], str(said["machine"]), tuple(said["actions"])
     if said.get("kind") != "options":
-        table = table_of(arrays, "", view, said)
-        _check_width(table.value.shape[1], len(actions))
-        return Policy(about, machine, actions, table)
+        return Policy(about, machine, actions, table_from(arrays, "", view, said, len(actions)))
     options = {state: tuple(rules) for state, rules in said["options"].items()}
-    meta, within = table_of(arrays, "meta.", view, said), table_of(arrays, "within.", TOP, said)
     most = max(map(len, options.values()))
-    _check_width(meta.value.shape[1], most)
-    _check_width(within.value.shape[1], most * len(actions))
-    return HierarchicalPolicy(about, machine, actions, options, meta, within)
+    meta = table_from(arrays, "meta.", view, said, most)
+    within = table_from(arrays, "within.", TOP, said, most * len(actions))
+    return HierarchicalPolicy(about, machine, actions, meta, options, within)
 
 
-def _check_width(found: int, wanted: int) -> None:
-    if found != wanted:
-        raise ValueError(f"its rows have {found} values, not {wanted}")
+def _arrays_bytes(arrays: Arrays) -> bytes:
+    """The arrays as one file; the same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
 
 
-def check_same_machine(policy: AnyPolicy, machine_text: str) -> None:
-    """Raise unless the policy was learnt with this machine."""
-    if parse(policy.machine_text) != parse(machine_text):
-        raise WrongPolicy(
-            "the policy was learnt with another machine", fix="use the machine in its description, or train again"
-        )
-
-
-# --- From a training run's tables to a policy: keys decoded into what they stand for.
-
-
-def policy_of(training: AnyTraining, about: dict[str, Any] | None = None) -> AnyPolicy:
-    """What a run has learnt so far. about: JSON values that are saved with it.
-
-    >>> import pdrm
-    >>> training = pdrm.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
-    >>> training.advance(1)
-    >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
-    True
-    """
-    about = {} if about is None else about
-    text, actions = to_text(training.machine), training.domain.actions
-    table = _table(training, training.values, training.view, training.explored.k)
-    if not isinstance(training, HierarchicalTraining):
-        return Policy(about, text, actions, table)
-    options = {state: options_of(training.machine, state) for state in training.machine.states}
-    named = {state: tuple("" if rule is None else str(rule) for rule in rules) for state, rules in options.items()}
-    return HierarchicalPolicy(about, text, actions, named, table, _table(training, training.policies, TOP, TOP.k))
-
-
-def _table(training: AnyTraining, values: Values, view: View, k: int) -> SeenTable:
-    """A table whose keys are (code of the view * machine states + machine state) * environment states + environment state."""
-    used = int(values.index.used[0])
-    seen, environment_state = np.divmod(values.index.key[:used], training.domain.states)
-    code, machine_state = np.divmod(seen, len(training.explored.table.silent))
-    memory, node = _memory(training, k, code)
-    return SeenTable(
-        view,
-        (*training.machine.states, *training.machine.final),
-        memory,
-        environment_state.astype(np.int32),
-        machine_state.astype(np.int32),
-        node.astype(np.int32),
-        values.value[:used].copy(),
-    )
-
-
-def _memory(
-    training: AnyTraining, k: int, code: np.ndarray[Any, Any]
-) -> tuple[StackTree | CounterVectors, np.ndarray[Any, Any]]:
-    """What the codes number: counter vectors, whole stacks, or views of their top k symbols."""
-    stacks, made = training.explored.stacks, int(training.explored.stacks.made[0])
-    if isinstance(training.machine, CountingRewardAutomaton):
-        return CounterVectors(training.explored.configurations.counters[:made].copy()), code
-    if k >= 0:
-        stacks, code = _views(stacks, k, code)
-        made = int(stacks.made[0])
-    return StackTree(training.machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy()), code
-
-
-def _views(stacks: Stacks, k: int, code: np.ndarray[Any, Any]) -> tuple[Stacks, np.ndarray[Any, Any]]:
-    """The top-k codes as nodes of a tree of their own."""
-    base = stacks.child.shape[1]
-    distinct, place = np.unique(code, return_inverse=True)
-    views = Stacks.empty(base - 1, max(1, k) * len(distinct) + 1)
-    nodes = []
-    for number in distinct.tolist():
-        digits = [number // base**power % base for power in reversed(range(k))]
-        nodes.append(views.node_of(digit for digit in digits if digit))
-    return views, np.array(nodes, np.int32)[place]
+def _damaged(file: Path, why: str) -> BadPolicyFile:
+    fix = "restore a copy of it, or remove the run's folder and train again"
+    return BadPolicyFile(f"{file} is not a policy, or is damaged: {why}", fix=fix)

@@ -1,108 +1,60 @@
-"""A learnt table by what the agent sees: one row per (environment state, machine state, view of the stack or counters)."""
+"""A learnt table by what the agent sees: one row per (environment state, machine state, view of the stack or counters).
+
+A training run numbers rows and stacks as it meets them; `decode_table` turns its keys back into what they stand for. What a
+row remembers of the machine's memory is a number in a `StackTree` or in `CounterVectors`: in both `of(number)` is the stack or
+the vector, and `number(memory)` its number, or UNSEEN.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy, did_you_mean
-from pdrm.files import read_arrays, write_atomically
-from pdrm.language.source import decode, read_bytes
-from pdrm.learning.run_folder import in_words
+from pdrm.errors import WrongPolicy, did_you_mean
+from pdrm.learning.tabular.rows_kernel import Values
+from pdrm.learning.tabular.training import TabularTraining
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import View
+from pdrm.product.views import FullStack, View
 
-# --- The files of a policy: arrays in a `.npz`, and beside them a description in JSON that holds their fingerprint.
-#
-# Both are written whole or not at all, and nothing in them is run when they are read.
-
-VERSION = 1
-ARRAYS = ".npz"
 Arrays = dict[str, npt.NDArray[Any]]
-FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
-"""What goes wrong inside a file that is damaged or is something else."""
-
-
-def arrays_bytes(arrays: Arrays) -> bytes:
-    """The arrays as one file; the same arrays give the same bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
-
-
-def fingerprint(arrays: Arrays) -> str:
-    """SHA-256 of the arrays' file."""
-    return hashlib.sha256(arrays_bytes(arrays)).hexdigest()
-
-
-def write_policy(path: str | Path, arrays: Arrays, description: dict[str, Any]) -> None:
-    """Write `path` (.npz) and the description beside it (.json)."""
-    file, data = Path(path), arrays_bytes(arrays)
-    if file.suffix != ARRAYS:
-        fault = f"a policy is saved as {ARRAYS}, and `{file.name}` ends otherwise"
-        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-    about = description["about"]
-    described = {"pdrm_policy": VERSION, **description, "sha256": hashlib.sha256(data).hexdigest(), "about": about}
-    write_atomically(file, data)
-    write_atomically(file.with_suffix(".json"), (json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode())
-
-
-def read_policy(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description in a policy's files."""
-    file = Path(path)
-    beside = file.with_suffix(".json")
-    try:
-        description = json.loads(decode(read_bytes(beside), str(beside)))
-        _check_tabular(file, description)
-        sha256 = str(description["sha256"])
-    except FAULTS as error:
-        raise no_policy(file, in_words(error, beside.name)) from error
-    try:
-        data = file.read_bytes()
-        arrays = read_arrays(data)
-    except FAULTS as error:
-        raise no_policy(file, in_words(error)) from error
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise no_policy(file, f"it does not match the fingerprint in {beside.name}")
-    if description.get("pdrm_policy") != VERSION:
-        raise no_policy(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
-    return arrays, description
-
-
-def _check_tabular(file: Path, description: dict[str, Any]) -> None:
-    """Raise where the policy is a deep agent's: networks need the domain that they were learnt in."""
-    if "pdrm_deep_policy" in description:
-        fix = f'pdrm.load_deep_policy("{file}", domain), with the domain that it was learnt in'
-        raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
-
-
-def no_policy(file: Path, why: str) -> BadPolicyFile:
-    """The error that a file holds no policy."""
-    fix = "restore a copy of it, or remove the run's folder and train again"
-    return BadPolicyFile(f"{file} is no policy, or is damaged: {why}", fix=fix)
-
-
-# --- What the rows of a policy remember of a machine: stacks that share their symbols in a tree, or vectors of counters.
-#
-# Both number what they hold: `of(number)` is the stack or the vector, `number(memory)` its number, or -1 where it was never
-# met. The tree lets millions of whole stacks take no more room than the stacks themselves.
-
 Numbers = npt.NDArray[np.int64]
-UNMET = -1
+Memory = Sequence[str] | Sequence[int]
+"""A stack, top first, or the values of counters."""
+UNSEEN = -1
+
+
+class SortedKeys:
+    """The place of a key in an array of keys, found by bisection.
+
+    >>> keys = SortedKeys(np.array([7, 3]))
+    >>> keys.find(3), keys.find(4)
+    (1, -1)
+    """
+
+    __slots__ = ("_order", "_sorted")
+
+    def __init__(self, keys: Numbers) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        self._sorted = keys[self._order]
+
+    def find(self, key: int) -> int:
+        """The place of the key, or UNSEEN."""
+        place = int(np.searchsorted(self._sorted, key))
+        found = place < len(self._sorted) and self._sorted[place] == key
+        return int(self._order[place]) if found else UNSEEN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackTree:
-    """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent.
+    """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent. So millions of whole stacks take no
+    more room than one symbol each.
 
     >>> tree = StackTree(("#", "A"), np.array([0, 1, 2], np.int32), np.array([0, 0, 1], np.int32))
     >>> tree.of(2), tree.number(("A", "#")), tree.number(("#", "#"))
@@ -115,17 +67,15 @@ class StackTree:
     """[nodes]: the top symbol, 0 for the empty stack."""
     parent: Integers
     """[nodes]: what is below it."""
-    _children: Numbers = field(init=False, repr=False)
-    """[nodes]: parent * symbols + symbol of each node, sorted; node 0 comes first."""
-    _order: Numbers = field(init=False, repr=False)
+    _children: SortedKeys = field(init=False, repr=False)
+    """Of parent * (symbols + 1) + symbol."""
 
     def __post_init__(self) -> None:
         below = np.all(self.parent[1:] < np.arange(1, len(self.parent))) and np.all(self.parent >= 0)
         if len(self.symbol) != len(self.parent) or not below or not np.all(self.symbol <= len(self.stack)):
-            raise ValueError("its stacks are no tree of its symbols")
-        children = self.parent.astype(np.int64) * (len(self.stack) + 1) + self.symbol
-        object.__setattr__(self, "_order", np.argsort(children, kind="stable"))
-        object.__setattr__(self, "_children", children[self._order])
+            raise ValueError("its stacks are not a tree of its symbols")
+        keys = self.parent.astype(np.int64) * (len(self.stack) + 1) + self.symbol
+        object.__setattr__(self, "_children", SortedKeys(keys))
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -141,18 +91,16 @@ class StackTree:
     def number(self, memory: Sequence[str]) -> int:
         """The node of a stack."""
         if isinstance(memory, str) or any(symbol not in self.stack for symbol in memory):
-            fault = f"{memory!r} is no stack of the machine this was learnt with"
+            fault = f"{memory!r} is not a stack of the machine this was learnt with"
             raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
         node = 0
         for symbol in reversed(memory):
-            child = node * (len(self.stack) + 1) + self.stack.index(symbol) + 1
-            place = int(np.searchsorted(self._children, child))
-            if place == len(self._children) or self._children[place] != child:
-                return UNMET
-            node = int(self._order[place])
+            node = self._children.find(node * (len(self.stack) + 1) + self.stack.index(symbol) + 1)
+            if node == UNSEEN:
+                break
         return node
 
-    def arrays(self) -> dict[str, Integers]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {"symbol": self.symbol, "parent": self.parent}
 
@@ -161,8 +109,8 @@ class StackTree:
 class CounterVectors:
     """Vectors of counter values, numbered.
 
-    >>> met = CounterVectors(np.array([[0, 0], [1, 7]]))
-    >>> met.of(1), met.number((1, 7)), met.number((7, 1))
+    >>> vectors = CounterVectors(np.array([[0, 0], [1, 7]]))
+    >>> vectors.of(1), vectors.number((1, 7)), vectors.number((7, 1))
     ((1, 7), 1, -1)
     """
 
@@ -185,24 +133,18 @@ class CounterVectors:
         """The number of a vector."""
         count = self.counters.shape[1]
         if len(memory) != count or not all(isinstance(value, int) and value >= 0 for value in memory):
-            fault = f"{memory!r} are no values of the {count} counters of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of {count} whole numbers from 0 on")
-        return self._numbers.get(tuple(memory), UNMET)
+            fault = f"{memory!r} are not values of the {count} counters of the machine this was learnt with"
+            raise WrongPolicy(fault, fix=f"give a tuple of {count} non-negative integers")
+        return self._numbers.get(tuple(memory), UNSEEN)
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {"counters": self.counters}
 
 
-# --- A learnt table by what is seen: one row for each (environment state, machine state, view of the memory) that was met.
-
-Memory = Sequence[str] | Sequence[int]
-"""A stack, top first, or the values of counters."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class SeenTable:
-    """Rows of values; what was never met has zeros."""
+class PolicyTable:
+    """Rows of values; what was never seen has zeros."""
 
     view: View
     states: tuple[str, ...]
@@ -214,20 +156,17 @@ class SeenTable:
     """[rows]: the view of the memory, by its number in `memory`."""
     value: Rewards
     """[rows, choices]"""
-    _keys: Numbers = field(init=False, repr=False)
-    """[rows]: one number for what each row stands for, sorted."""
-    _order: Numbers = field(init=False, repr=False)
+    _rows: SortedKeys = field(init=False, repr=False)
+    """Of one number for what each row stands for."""
 
     def __post_init__(self) -> None:
-        limits = (len(self.states), len(self.memory))
-        for column, limit in zip((self.machine_state, self.node), limits, strict=True):
+        for column, limit in ((self.machine_state, len(self.states)), (self.node, len(self.memory))):
             if len(column) != len(self.value) or (len(column) and not 0 <= column.min() <= column.max() < limit):
                 raise ValueError("its columns do not fit together")
         if self.value.ndim != 2 or len(self.environment_state) != len(self.value):
             raise ValueError("its columns do not fit together")
         keys = self._key(self.environment_state, self.machine_state, self.node)
-        object.__setattr__(self, "_order", np.argsort(keys, kind="stable"))
-        object.__setattr__(self, "_keys", keys[self._order])
+        object.__setattr__(self, "_rows", SortedKeys(keys))
 
     def __len__(self) -> int:
         return len(self.value)
@@ -235,28 +174,25 @@ class SeenTable:
     def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The row for a state and a configuration."""
         if machine_state not in self.states:
-            fault = f"`{machine_state}` is no state of the machine this was learnt with"
+            fault = f"`{machine_state}` is not a state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), self.states))
         if not isinstance(environment_state, int | np.integer) or environment_state < 0:
-            fault = f"{environment_state!r} is no state of an environment"
-            raise WrongPolicy(fault, fix="give its number, a whole one from 0 on")
+            fault = f"{environment_state!r} is not a state of an environment"
+            raise WrongPolicy(fault, fix="give its number, a non-negative integer")
         seen: Any = self.view.of(tuple(memory)) if not isinstance(memory, str) else memory  # type: ignore[arg-type]
-        node = self.memory.number(seen)
-        known = node >= 0 and 0 <= environment_state < self._room
-        key = self._key(environment_state, self.states.index(machine_state), node) if known else 0
-        place = int(np.searchsorted(self._keys, key))
-        if not known or place == len(self) or self._keys[place] != key:
-            return np.zeros(self.value.shape[1])
-        row: npt.NDArray[np.float64] = self.value[self._order[place]]
-        return row
+        node, row = self.memory.number(seen), UNSEEN
+        if node != UNSEEN and environment_state < self._room:
+            row = self._rows.find(self._key(environment_state, self.states.index(machine_state), node))
+        found: npt.NDArray[np.float64] = self.value[row] if row != UNSEEN else np.zeros(self.value.shape[1])
+        return found
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row stands for."""
         memory = self.memory.of(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
-    def arrays(self, prefix: str = "") -> Arrays:
-        """What is saved."""
+    def arrays(self, prefix: str) -> Arrays:
+        """What is saved, under names that begin so; `table_from` reads it."""
         found: Arrays = {name: getattr(self, name) for name in ("environment_state", "machine_state", "node")}
         found |= {**self.memory.arrays(), "value": self.value}
         return {prefix + name: array for name, array in found.items()}
@@ -270,12 +206,46 @@ class SeenTable:
         return (np.int64(node) * len(self.states) + machine_state) * self._room + environment_state
 
 
-def table_of(arrays: Arrays, prefix: str, view: View, description: dict[str, Any]) -> SeenTable:
-    """The table whose arrays' names begin so, as `SeenTable.arrays` names them."""
+def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, Any], width: int) -> PolicyTable:
+    """The table that `PolicyTable.arrays` saved under a prefix; its rows must have so many values."""
     memory: StackTree | CounterVectors
     if prefix + "counters" in arrays:
         memory = CounterVectors(arrays[prefix + "counters"])
     else:
         memory = StackTree(tuple(description["stack"]), arrays[prefix + "symbol"], arrays[prefix + "parent"])
     columns: list[Any] = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node", "value")]
-    return SeenTable(view, tuple(description["states"]), memory, *columns)
+    table = PolicyTable(view, tuple(description["states"]), memory, *columns)
+    if table.value.shape[1] != width:
+        raise ValueError(f"its rows have {table.value.shape[1]} values, not {width}")
+    return table
+
+
+def decode_table(training: TabularTraining, values: Values, view: View) -> PolicyTable:
+    """A run's table. Its keys are (code of the view * machine states + machine state) * environment states + environment
+    state; the code is the number of a whole stack or counter vector, or the top k symbols as digits."""
+    used = int(values.index.used[0])
+    seen, environment_state = np.divmod(values.index.key[:used], training.domain.states)
+    code, machine_state = np.divmod(seen, len(training.explored.table.silent))
+    stacks, machine = training.explored.stacks, training.machine
+    memory: StackTree | CounterVectors
+    if isinstance(machine, CountingRewardAutomaton):
+        memory = CounterVectors(training.explored.configurations.counters[: int(stacks.made[0])].copy())
+    else:
+        if not isinstance(view, FullStack):
+            stacks, code = _tree_of_tops(stacks.child.shape[1], view.k, code)
+        made = int(stacks.made[0])
+        memory = StackTree(machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy())
+    columns: list[Any] = [column.astype(np.int32) for column in (environment_state, machine_state, code)]
+    columns.append(values.value[:used].copy())
+    return PolicyTable(view, (*machine.states, *machine.final), memory, *columns)
+
+
+def _tree_of_tops(base: int, k: int, code: Numbers) -> tuple[Stacks, Numbers]:
+    """The top-k codes as nodes of a tree of their own."""
+    distinct, place = np.unique(code, return_inverse=True)
+    tops = Stacks.empty(base - 1, max(1, k) * len(distinct) + 1)
+    nodes = []
+    for number in distinct.tolist():
+        digits = [number // base**power % base for power in reversed(range(k))]
+        nodes.append(tops.node_of(digit for digit in digits if digit))
+    return tops, np.array(nodes, np.int64)[place]

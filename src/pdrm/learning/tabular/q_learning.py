@@ -1,18 +1,18 @@
 """Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and Algorithm 2 (k-policies).
 
-This is the specification of `kernels.py`: on the same random numbers the two fill the same table, entry by entry. Over a
-counting automaton it is Q-learning and CQL: the counters stand for the stack (see `reading.py`).
+This is the specification of `q_kernel.py`: on the same random numbers the two fill the same table, entry by entry. Over a
+counting automaton it is Q-learning and CQL: the counters stand for the stack (see `memory.py`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
-from pdrm.learning.tabular.memory import AnyMemory, ObservedStacks, Reading, begun, class_depth, read
+from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, ObservedStacks, begin, class_depth, read_label
 from pdrm.learning.tabular.randomness import Rng
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.machines.configurations import Configuration
@@ -23,8 +23,21 @@ Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""
 
 
+def greedy(values: Sequence[float], rng: Rng) -> int:
+    """A choice of highest value; among several a random one."""
+    highest = max(values)
+    best = [choice for choice, value in enumerate(values) if value == highest]
+    return best[rng.below(len(best))] if len(best) > 1 else best[0]
+
+
+def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
+    """The outcome of an action that nature chooses."""
+    probability = domain.arrays.probability[s, a]
+    return pick(probability, rng.uniform()) if len(probability) > 1 else 0
+
+
 class ReadableQLearning:
-    """Learns episode by episode; `q` maps what is seen to one value an action."""
+    """Learns episode by episode; `q` maps what is seen to one value per action."""
 
     def __init__(self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng) -> None:
         self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
@@ -67,14 +80,14 @@ class ReadableQLearning:
     def begin(self) -> tuple[int, Configuration, float]:
         """A start of the domain, the machine's silent moves, and the label at reset."""
         arrays = self.domain.arrays
-        k = pick(arrays.start_probability, self.rng.number()) if len(arrays.start_state) > 1 else 0
-        here, gained, _ = begun(self.machine)
+        k = pick(arrays.start_probability, self.rng.uniform()) if len(arrays.start_state) > 1 else 0
+        here, gained, _ = begin(self.machine)
         self.operations = 0
         if arrays.start_label[k] >= 0 and here.state not in self.machine.final:
-            reading = self.read(here, int(arrays.start_label[k]))
-            self.operations = reading.moves
+            step = self.read(here, int(arrays.start_label[k]))
+            self.operations = step.moves
             if not self.spent:
-                here, gained = reading.after, gained + reading.reward
+                here, gained = step.after, gained + step.reward
         return int(arrays.start_state[k]), here, gained
 
     def over(self, s: int, here: Configuration) -> bool:
@@ -86,23 +99,18 @@ class ReadableQLearning:
         if self.settings.counterfactuals is not Counterfactuals.NONE:
             self.observed.add(s, here.stack)
         row = self.values(s, here)
-        if self.rng.number() < self.epsilon:
-            a = self.rng.below(len(row))
-        else:
-            best = [action for action, value in enumerate(row) if value == max(row)]
-            a = best[self.rng.below(len(best))] if len(best) > 1 else best[0]
-        probability = self.domain.arrays.probability[s, a]
-        return a, pick(probability, self.rng.number()) if len(probability) > 1 else 0
+        a = self.rng.below(len(row)) if self.rng.uniform() < self.epsilon else greedy(row, self.rng)
+        return a, draw_outcome(self.domain, s, a, self.rng)
 
     def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
         """The next state and configuration, and what the environment and the machine pay."""
         arrays = self.domain.arrays
-        reading = self.read(here, arrays.label[s, a, o])
-        return int(arrays.next[s, a, o]), reading.after, float(arrays.reward[s, a, o]) + reading.reward
+        step = self.read(here, arrays.label[s, a, o])
+        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
 
-    def read(self, here: Configuration, label: int) -> Reading:
+    def read(self, here: Configuration, label: int) -> MemoryStep:
         """What the machine does on a label."""
-        return read(self.machine, here, self.domain.labels[label], self.settings.operations_per_episode)
+        return read_label(self.machine, here, self.domain.labels[label], self.settings.operations_per_episode)
 
     def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
         """Count the operations of a step, made or imagined; whether the episode still has them."""
@@ -170,10 +178,8 @@ class ReadableQLearning:
             if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
-            best = [action for action, value in enumerate(row) if value == max(row)]
-            a = best[rng.below(len(best))] if len(best) > 1 else best[0]
-            probability = domain.arrays.probability[s, a]
-            o = pick(probability, rng.number()) if len(probability) > 1 else 0
+            a = greedy(row, rng)
+            o = draw_outcome(domain, s, a, rng)
             if not tester.affords(s, here, a, o):
                 break
             s, here, paid = tester.outcome(s, here, a, o)

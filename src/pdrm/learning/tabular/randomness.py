@@ -21,7 +21,7 @@ RngState = npt.NDArray[np.uint64]
 def seed_streams(seed: int, count: int) -> RngState:
     """[count]: independent starting states for one seed."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadSetting(f"the seed is {seed!r}, but must be a whole number from 0 on", fix="use seed 0")
+        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="use seed 0")
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
@@ -29,7 +29,7 @@ class Rng:
     """The generator in plain Python, on a one-element state that kernels share.
 
     >>> rng = Rng(seed_streams(7, 1))
-    >>> 0 <= rng.number() < 1, rng.below(3) in range(3)
+    >>> 0 <= rng.uniform() < 1, rng.below(3) in range(3)
     (True, True)
     """
 
@@ -38,14 +38,14 @@ class Rng:
     def __init__(self, state: RngState) -> None:
         self.state = state
 
-    def number(self) -> float:
+    def uniform(self) -> float:
         """A number in [0, 1)."""
-        mixed = (int(self.state[0]) + GOLDEN) & MASK
-        self.state[0] = mixed
-        mixed = ((mixed ^ (mixed >> 30)) * FIRST) & MASK
-        mixed = ((mixed ^ (mixed >> 27)) * SECOND) & MASK
-        return ((mixed ^ (mixed >> 31)) >> 11) * STEP
+        word = (int(self.state[0]) + GOLDEN) & MASK
+        self.state[0] = word
+        word = ((word ^ (word >> 30)) * FIRST) & MASK
+        word = ((word ^ (word >> 27)) * SECOND) & MASK
+        return ((word ^ (word >> 31)) >> 11) * STEP
 
     def below(self, count: int) -> int:
-        """A whole number from 0 to count - 1."""
-        return int(self.number() * count)
+        """An integer from 0 to count - 1."""
+        return int(self.uniform() * count)
