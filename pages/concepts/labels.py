@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pages.concepts.sheet import SOFT, Point, arrow, cell, grid, sheet, words
-from pdrm.drawing.plots import SHADES
+from pdrm.drawing.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def labels_plot(rows: Sequence[str], place: Point, moves: Sequence[Move]) -> Fig
     for number, move in enumerate(moves):
         far = FAR if move.moves else BUMP
         target = (place[0] + far * move.towards[0], place[1] + far * move.towards[1])
-        colour = SHADES[0] if move.moves else SHADES[1]
+        colour = COLOURS[0] if move.moves else COLOURS[1]
         arrow(axes, cell(at, rows, SIDE, place), cell(at, rows, SIDE, target), colour)
         height = tall - 1.6 - 1.4 * number
         words(axes, (right + 0.4, height), move.action, 12)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from pdrm.domains.finite_domain import FLOOR, WALL
-from pdrm.drawing.plots import INK, PLACE, SEEN, SHADES, STONE, UNSEEN
+from pdrm.drawing.plots import COLOURS, INK, PLACE, SEEN, STONE, UNSEEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ SOFT = "#6a6e78"
 """Of words that explain."""
 HIDDEN = "#9a978f"
 """Of symbols that are not seen."""
-STATES = {"search": SHADES[0], "return": SHADES[1], "home": SHADES[2], "lost": SHADES[3]}
+STATES = {"search": COLOURS[0], "return": COLOURS[1], "home": COLOURS[2], "lost": COLOURS[3]}
 """The treasure machine's states have the colours that the library's picture of an episode gives them."""
 
 Point = tuple[float, float]

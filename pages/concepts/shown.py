@@ -16,7 +16,7 @@ from pages.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
-from pdrm.drawing.plots import Drawn, Shown
+from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.learning.tabular.settings import Counterfactuals
@@ -103,14 +103,16 @@ def episode(name: str) -> tuple[Any, ...]:
     training.advance(1_000)
     trained = Trained(pdrm.policy_of(training), world, MACHINE)
     went = trained.episode(0)
-    return world, [Shown(one.state, one.configuration.state, one.configuration.stack) for one in went]
+    return world, [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in went]
 
 
 def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        Drawn(one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}")
+        Situation(
+            one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}"
+        )
         for one in report.witness(k, "everywhere")
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"

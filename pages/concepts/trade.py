@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from pdrm.drawing.plots import INK, SHADES
+from pdrm.drawing.plots import COLOURS, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +17,10 @@ def trade_plot(views: Sequence[str], kept: Sequence[float], rows: Sequence[int])
     """A bar a view in both halves: per cent of the optimal value, and rows."""
     figure = Figure(figsize=(7.2, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _bars(left, views, kept, SHADES[0], [f"{share:g} %" for share in kept])
+    _bars(left, views, kept, COLOURS[0], [f"{share:g} %" for share in kept])
     left.set_ylim(0, 115)
     left.set_title("value reached, of the optimum", fontsize=11, color=INK, loc="left")
-    _bars(right, views, rows, SHADES[1], [f"{count:,}" for count in rows])
+    _bars(right, views, rows, COLOURS[1], [f"{count:,}" for count in rows])
     right.set_ylim(0, 1.15 * max(rows))
     right.set_title("rows of the table", fontsize=11, color=INK, loc="left")
     return figure

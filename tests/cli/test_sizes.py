@@ -7,7 +7,7 @@ import pytest
 
 import pdrm as library
 from pdrm.cli.size_command import print_sizes
-from pdrm.drawing.plots import curves, draw_sizes
+from pdrm.drawing.plots import draw_sizes, size_curves
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -132,7 +132,7 @@ def test_the_drawing(pdrm, tmp_path, ending):
 
 def test_the_drawing_is_of_the_numbers(pdrm, tmp_path):
     record = json.loads(pdrm("sizes", "maze-5x5", "--json").out)
-    drawn = curves(record)
+    drawn = size_curves(record)
     assert list(drawn) == ["full policy: bound", "full policy", "0-policy", "1-policy", "2-policy"]
     assert drawn["full policy"][2] == (3, pytest.approx(1.9294, abs=1e-3))  # 85 rows
     assert [steps for steps, _ in drawn["full policy"]] == list(range(1, 10))

@@ -17,7 +17,7 @@ from pdrm.bench.storm_product import SOUND, StormProduct, loaded, storm_product
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.paper_domains import domain
-from pdrm.drawing.plots import Grown
+from pdrm.drawing.plots import GrowthPoint
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -206,19 +206,19 @@ def bytes_per_state(product: FiniteProduct) -> float:
     return used / len(product)
 
 
-def grown(figures: Figures) -> dict[str, list[Grown]]:
+def grown(figures: Figures) -> dict[str, list[GrowthPoint]]:
     """What `measured_growth` found, by task, lowest stacks first.
 
     >>> grown({"growth_states_maze_8": 21845, "growth_build_s_maze_8": 0.01, "growth_solve_s_maze_8": 0.002})
-    {'maze': [Grown(height=8, states=21845, build_s=0.01, solve_s=0.002)]}
+    {'maze': [GrowthPoint(height=8, states=21845, build_s=0.01, solve_s=0.002)]}
     """
-    found: dict[str, list[Grown]] = {}
+    found: dict[str, list[GrowthPoint]] = {}
     for name, states in figures.items():
         if name.startswith("growth_states_"):
             which = name.removeprefix("growth_states_")
             task, _, height = which.rpartition("_")
             seconds = (figures[f"growth_{part}_s_{which}"] for part in ("build", "solve"))
-            found.setdefault(task, []).append(Grown(int(height), int(states), *seconds))
+            found.setdefault(task, []).append(GrowthPoint(int(height), int(states), *seconds))
     return found
 
 

@@ -198,14 +198,14 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
     from pdrm.analysis.check_k import NAMES, value_text
-    from pdrm.drawing.plots import Drawn, draw_witness
+    from pdrm.drawing.plots import Situation, draw_witness
 
     chosen = _chosen(report, questions)
     if chosen is None:
         raise BadSetting("there is no witness to draw: no question was answered no", fix="leave --draw out")
     k, question = chosen
     drawn = [
-        Drawn(
+        Situation(
             one.place,
             one.state,
             one.stack,

@@ -1,4 +1,7 @@
-"""Plots of results: growth, sizes, a witness, an episode; written whole or not at all, the same bytes for the same plot."""
+"""Plots of results, with matplotlib: how tables and products grow, a witness that k is too small, an episode with its stack.
+
+A plot is written in the format that the file's ending names, whole or not at all, and the same plot gives the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
+from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
 from pdrm.domains.pictures import draw_state
 from pdrm.errors import UnknownFormat
 from pdrm.files import write_atomically
@@ -21,18 +24,30 @@ from pdrm.files import write_atomically
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
-# --- Plots as files: in the format the ending names, written whole or not at all, the same bytes for the same plot.
 
 PLOT_FORMATS = (".svg", ".png", ".pdf")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe and Ito's: colour-blind readers can tell them apart."""
+TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
+INK, STONE, PLACE, SEEN, UNSEEN = "#262a33", "#3e4451", "#ffe3a3", "#ffe3a3", "#eceae4"
+MOST_SYMBOLS = 12
+"""Symbols of a witness's stack that are drawn; the rest is counted."""
+MOST_COLUMNS, MOST_ROWS = 60, 24
+"""Steps of an episode and symbols of its stack that are drawn."""
+LETTERED = 34
+"""Steps up to which an episode's stack symbols are written out."""
+
+
+# --- Files and axes
 
 
 def check_plot_format(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name whose ending is no format to plot in."""
+    """Refuse a file name whose ending is not a format for plots."""
     file = Path(path)
     if file.suffix not in PLOT_FORMATS:
-        raise UnknownFormat(f"`{file.name}` ends in no format to plot in", fix=f"use one of {', '.join(PLOT_FORMATS)}")
+        raise UnknownFormat(
+            f"`{file.name}` does not end in a format for plots", fix=f"use one of {', '.join(PLOT_FORMATS)}"
+        )
 
 
 def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -53,54 +68,62 @@ def plot_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-# --- Sizes drawn: how a task's tables grow with the steps of an episode, what may be and what is, both axes logarithmic.
+def _new_figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _open_frame(axes: Axes, *, grid: bool = True) -> None:
+    """Axes without a line above and to the right, over a light grid."""
+    if grid:
+        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+# --- Sizes: how a task's tables grow with the steps of an episode, bounds and counts, both axes logarithmic.
 #
 # Bounds may have thousands of digits, so what is plotted is their logarithm. A bound leaves the picture at the top.
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's: told apart by colour-blind readers too."""
 
 Points = list[tuple[int, float]]
 
 
 def draw_sizes(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Draw a `sizes_record` into a file, in the format its ending names."""
-    check_plot_format(path)
     write_plot(sizes_plot(record), path)
 
 
 def sizes_plot(record: dict[str, Any]) -> Figure:
     """The growth of a task's tables."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    _plot(figure.subplots(), record)
+    figure = _new_figure(7, 4.2)
+    _plot_sizes(figure.subplots(), record)
     return figure
 
 
-def curves(record: dict[str, Any]) -> dict[str, Points]:
+def size_curves(record: dict[str, Any]) -> dict[str, Points]:
     """The decimal logarithms of the sizes by steps, from the first step on: the bound, the full policy, each k-policy.
 
     >>> row = {"steps": 1, "bound": {"exact": 100, "log10": 2.0}, "rows": None, "views": {"1": 10}}
-    >>> curves({"growth": [row]})
+    >>> size_curves({"growth": [row]})
     {'full policy: bound': [(1, 2.0)], 'full policy': [], '1-policy': [(1, 1.0)]}
     """
     growth = [row for row in record["growth"] if row["steps"] > 0]
     found = {
         "full policy: bound": [(row["steps"], row["bound"]["log10"]) for row in growth],
-        "full policy": _logarithms((row["steps"], row["rows"]) for row in growth),
+        "full policy": _take_logarithms((row["steps"], row["rows"]) for row in growth),
     }
     for k in growth[0]["views"] if growth else ():
-        found[f"{k}-policy"] = _logarithms((row["steps"], row["views"][k]) for row in growth)
+        found[f"{k}-policy"] = _take_logarithms((row["steps"], row["views"][k]) for row in growth)
     return found
 
 
-def _logarithms(points: Iterable[tuple[int, int | None]]) -> Points:
+def _take_logarithms(points: Iterable[tuple[int, int | None]]) -> Points:
     return [(steps, math.log10(count)) for steps, count in points if count]
 
 
-def _plot(axes: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - matplotlib's axes
-    found = curves(record)
+def _plot_sizes(axes: Axes, record: dict[str, Any]) -> None:
+    found = size_curves(record)
     counted = [height for name, points in found.items() if "bound" not in name for _, height in points]
     top = math.ceil(max(counted, default=1.0) + 2)
     for number, (name, points) in enumerate(found.items()):
@@ -116,21 +139,19 @@ def _plot(axes: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - matplotl
     places = sorted({10**power for power in range(7) if 2 * 10**power <= limit} | {limit})
     axes.set_xticks(places, [f"{place:,}" for place in places])
     axes.minorticks_off()
-    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    _open_frame(axes)
     axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
     if any(found.values()):
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-# --- Growth drawn: how many states a product has, and how long it takes to build and to solve, by the bound of its stack.
+# --- Growth: how many states a product has, and how long it takes to build and to solve, by the bound of its stack.
 
 
-class Grown(NamedTuple):
+class GrowthPoint(NamedTuple):
     """A product with stacks up to a height.
 
-    >>> Grown(height=8, states=21_845, build_s=0.01, solve_s=0.002).states
+    >>> GrowthPoint(height=8, states=21_845, build_s=0.01, solve_s=0.002).states
     21845
     """
 
@@ -140,22 +161,19 @@ class Grown(NamedTuple):
     solve_s: float
 
 
-def draw_growth(tasks: Mapping[str, Sequence[Grown]], path: str | os.PathLike[str]) -> None:
+def draw_growth(tasks: Mapping[str, Sequence[GrowthPoint]], path: str | os.PathLike[str]) -> None:
     """Draw the growth of some tasks' products into a file, in the format its ending names."""
-    check_plot_format(path)
     write_plot(growth_plot(tasks), path)
 
 
-def growth_plot(tasks: Mapping[str, Sequence[Grown]]) -> Figure:
+def growth_plot(tasks: Mapping[str, Sequence[GrowthPoint]]) -> Figure:
     """States on the left, seconds on the right (solid to solve, dashed to build), all axes logarithmic.
 
-    >>> plot = growth_plot({"maze": [Grown(2, 5, 0.001, 0.001), Grown(3, 21, 0.001, 0.001)]})
+    >>> plot = growth_plot({"maze": [GrowthPoint(2, 5, 0.001, 0.001), GrowthPoint(3, 21, 0.001, 0.001)]})
     >>> [axes.get_ylabel() for axes in plot.axes]
     ['states', 'seconds']
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    figure = _new_figure(8, 3.6)
     left, right = figure.subplots(1, 2)
     for colour, (task, grown) in zip(COLOURS, tasks.items(), strict=False):
         heights = [one.height for one in grown]
@@ -163,28 +181,18 @@ def growth_plot(tasks: Mapping[str, Sequence[Grown]]) -> Figure:
         left.plot(heights, [one.states for one in grown], label=task, **style)
         right.plot(heights, [one.solve_s for one in grown], label=f"{task}: solve", **style)
         right.plot(heights, [one.build_s for one in grown], label=f"{task}: build", linestyle="--", **style)
-    _axes(left, "states")
-    _axes(right, "seconds")
+    for axes, what in ((left, "states"), (right, "seconds")):
+        axes.set(xscale="log", yscale="log", xlabel="highest stack", ylabel=what)
+        axes.legend(frameon=False, fontsize="small")
+        _open_frame(axes)
     return figure
 
 
-def _axes(axes: Any, what: str) -> None:  # noqa: ANN401 - matplotlib's axes
-    axes.set(xscale="log", yscale="log", xlabel="highest stack", ylabel=what)
-    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, fontsize="small")
-
-
-# --- A witness side by side: where the agent is, its stack with what a k-policy sees of it, and what is best to do.
-
-MOST_SYMBOLS = 12
-"""Symbols of a stack that are drawn; the rest is counted."""
-SEEN, UNSEEN, WITNESS_INK = "#ffe3a3", "#eceae4", "#262a33"
+# --- A witness: situations side by side, where the agent is, its stack with what a k-policy sees of it, what is best to do.
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Situation:
     """One situation, as it is drawn."""
 
     place: int
@@ -197,65 +205,51 @@ class Drawn:
     value: str
 
 
-def draw_witness(domain: FiniteDomain, situations: Sequence[Drawn], title: str, path: Path) -> None:
+def draw_witness(domain: FiniteDomain, situations: Sequence[Situation], title: str, path: Path) -> None:
     """Draw some situations next to each other to a `.svg`, `.png` or `.pdf`."""
-    check_plot_format(path)
     write_plot(witness_plot(domain, situations, title), path)
 
 
-def witness_plot(domain: FiniteDomain, situations: Sequence[Drawn], title: str) -> Figure:
+def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Figure:
     """Some situations next to each other."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.6 * len(situations), 4.6), layout="constrained")
-    figure.suptitle(title, fontsize=12, color=WITNESS_INK)
+    figure = _new_figure(4.6 * len(situations), 4.6)
+    figure.suptitle(title, fontsize=12, color=INK)
     axes = figure.subplots(1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False)[0]
     for number, one in enumerate(situations):
         grid, stack = axes[2 * number], axes[2 * number + 1]
-        grid.imshow(draw_state(domain, one.place), interpolation="nearest")
+        grid.imshow(draw_state(domain, one.place), interpolation="antialiased")
         grid.set_axis_off()
-        grid.set_title(f"after {one.way}", fontsize=11, color=WITNESS_INK, wrap=True)
+        grid.set_title(f"after {one.way}", fontsize=11, color=INK, wrap=True)
         grid.text(
             0.5, -0.02, f"best: {one.best}\nvalue {one.value}", transform=grid.transAxes, ha="center", va="top",
-            fontsize=11, color=WITNESS_INK,
+            fontsize=11, color=INK,
         )  # fmt: skip
-        _witness_stack(stack, one)
+        _plot_seen_stack(stack, one)
     return figure
 
 
-def _witness_stack(axes: Axes, one: Drawn) -> None:
+def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     """The stack, top first; what the policy sees is filled."""
+    from matplotlib.patches import Rectangle
+
     shown = one.stack[:MOST_SYMBOLS]
     for row, symbol in enumerate(shown):
-        axes.add_patch(_box(row, SEEN if row < one.seen else UNSEEN))
-        axes.text(0.5, -row - 0.5, symbol, ha="center", va="center", fontsize=11, color=WITNESS_INK)
+        colour = SEEN if row < one.seen else UNSEEN
+        axes.add_patch(Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8))
+        axes.text(0.5, -row - 0.5, symbol, ha="center", va="center", fontsize=11, color=INK)
     if len(one.stack) > len(shown):
         axes.text(0.5, -len(shown) - 0.5, f"… {len(one.stack) - len(shown)} more", ha="center", va="center", fontsize=9)
-    axes.set_title(one.state, fontsize=11, color=WITNESS_INK)
+    axes.set_title(one.state, fontsize=11, color=INK)
     axes.set_xlim(-0.2, 1.2)
     axes.set_ylim(-max(8, len(shown) + 1), 0.2)
     axes.set_axis_off()
 
 
-def _box(row: int, colour: str) -> Rectangle:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=WITNESS_INK, linewidth=0.8)
-
-
-# --- An episode in one picture: the way on the map, a colour for each machine state, and the stack step by step beside it.
-
-SHADES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
-INK, STONE, PLACE = "#262a33", "#3e4451", "#ffe3a3"
-MOST_COLUMNS, MOST_ROWS = 60, 24
-"""Steps and symbols of the stack that are drawn."""
-LETTERED = 34
-"""Steps up to which the symbols are written out."""
+# --- An episode: the way on the map, a colour for each machine state, and the stack step by step beside it.
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EpisodeStep:
     """One moment of an episode."""
 
     place: int
@@ -266,25 +260,20 @@ class Shown:
     """Top first."""
 
 
-def episode_plot(domain: FiniteDomain, moments: Sequence[Shown]) -> Figure:
+def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Figure:
     """Draw an episode; a domain without a map has its stack only."""
-    from matplotlib.figure import Figure
-
     wide = domain.picture is not None
-    figure = Figure(figsize=(8.6 if wide else 5.2, 3.9), layout="constrained")
+    figure = _new_figure(8.6 if wide else 5.2, 3.9)
     parts = figure.subplots(1, 2 if wide else 1, width_ratios=[1, 1.15] if wide else None, squeeze=False)[0]
     states = list(dict.fromkeys(moment.state for moment in moments))
-    shade = {state: SHADES[number % len(SHADES)] for number, state in enumerate(states)}
-    if wide:
-        _map(parts[0], domain, moments, shade)
-    _stack(parts[-1], moments, shade)
+    shade = {state: COLOURS[number % len(COLOURS)] for number, state in enumerate(states)}
+    if domain.picture is not None:
+        _plot_way(parts[0], domain.picture, moments, shade)
+    _plot_stacks(parts[-1], moments, shade)
     return figure
 
 
-def _map(axes: Axes, domain: FiniteDomain, moments: Sequence[Shown], shade: dict[str, str]) -> None:
-    picture = domain.picture
-    if picture is None:
-        return
+def _plot_way(axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
@@ -307,14 +296,14 @@ def _map(axes: Axes, domain: FiniteDomain, moments: Sequence[Shown], shade: dict
     for state, colour in shade.items():
         if any(moment.state == state for moment in moments[:-1]):
             axes.plot([], [], color=colour, linewidth=2, label=state)
-    y, x = picture.cell[moments[0].place]
-    axes.plot(x, y, marker="o", color=INK, markersize=5)
+    (y, x), by = picture.cell[moments[0].place], shift[moments[0].state]
+    axes.plot(x + by, y + by, marker="o", color=INK, markersize=5)
     axes.set(xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal", xticks=[], yticks=[])
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4)
 
 
-def _stack(axes: Axes, moments: Sequence[Shown], shade: dict[str, str]) -> None:
-    """A column a moment, the bottom of the stack below; over it the machine state's colour."""
+def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
+    """A column per moment, the bottom of the stack below; over it the machine state's colour."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
@@ -347,5 +336,4 @@ def _stack(axes: Axes, moments: Sequence[Shown], shade: dict[str, str]) -> None:
     )
     axes.set_xticks(np.arange(0, len(columns), max(1, len(columns) // 8)) + 0.5)
     axes.set_xticklabels([str(int(tick)) for tick in axes.get_xticks()])
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    _open_frame(axes, grid=False)

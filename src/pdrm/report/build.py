@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pdrm.drawing.plots import Shown, episode_plot, plot_bytes, write_plot
+from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
@@ -84,7 +84,7 @@ def _path(lines: Sequence[Curves], store: Store) -> str:
             if trained.counts:
                 continue
             moments = list(trained.episode(0))
-            shown = [Shown(one.state, one.configuration.state, one.configuration.stack) for one in moments]
+            shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
             paid = sum(one.reward for one in moments)
             title = (
                 f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; "

@@ -10,7 +10,7 @@ from typing import Any
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.paper_domains import domain
-from pdrm.drawing.plots import Drawn, plot_bytes, sizes_plot, witness_plot
+from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
 from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import kept_facts
 from pdrm.language.loading import catalogue, text_of
@@ -103,7 +103,7 @@ def _witness(record: dict[str, Any] | None) -> str:
         found = record["witnesses"].get(k, {}).get("everywhere")
         if found:
             drawn = [
-                Drawn(
+                Situation(
                     one["place"], one["state"], tuple(one["stack"]), int(k), " ".join(one["way"]), " or ".join(one["actions"]),
                     number(one["value"][0]),
                 )
