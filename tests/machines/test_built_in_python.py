@@ -20,7 +20,7 @@ from tests.machines.small import UP, counting, machine, rule, said
 A = frozenset("A")
 
 
-STATE = "`w` is no state: no rule leaves it and it is not final"
+STATE = "`w` is not a state: no rule leaves it and it is not final"
 HINT = "known: `u`, `f` (or list it on the `final` line; a dead end: `states u w`)"
 WELL_FORMED = [
     (
@@ -29,15 +29,15 @@ WELL_FORMED = [
     ),
     (
         lambda: machine(otherwise=Otherwise("jump")),
-        "error[E0205]: `otherwise jump` is no rule\n  fix: use `stay R`, `go STATE R` or `error`",
+        "error[E0205]: `otherwise jump` is not a rule\n  fix: use `stay R`, `go STATE R` or `error`",
     ),
     (
         lambda: machine(otherwise=Otherwise("go")),
-        "error[E0205]: `otherwise go` is no rule\n  fix: use `stay R`, `go STATE R` or `error`",
+        "error[E0205]: `otherwise go` is not a rule\n  fix: use `stay R`, `go STATE R` or `error`",
     ),
     (
         lambda: machine(otherwise=Otherwise("stay", "u")),
-        "error[E0205]: `otherwise stay` is no rule\n  fix: use `stay R`, `go STATE R` or `error`",
+        "error[E0205]: `otherwise stay` is not a rule\n  fix: use `stay R`, `go STATE R` or `error`",
     ),
     (lambda: machine(otherwise=Otherwise.go("w", 1)), f"error[E0201]: {STATE} (the `otherwise` line)\n  fix: {HINT}"),
     (
@@ -82,11 +82,11 @@ WELL_FORMED = [
     ),
     (
         lambda: machine(rule(top="Y", push=())),
-        "error[E0203]: `Y` is no stack symbol: rule u -> f : A, Y / eps, 0\n  fix: known: `#`, `X`",
+        "error[E0203]: `Y` is not a stack symbol: rule u -> f : A, Y / eps, 0\n  fix: known: `#`, `X`",
     ),
     (
         lambda: machine(rule(push=("Y", "Y", "#"))),
-        "error[E0203]: `Y` is no stack symbol: rule u -> f : A, # / Y Y #, 0\n  fix: known: `#`, `X`",
+        "error[E0203]: `Y` is not a stack symbol: rule u -> f : A, # / Y Y #, 0\n  fix: known: `#`, `X`",
     ),
     (
         lambda: machine(rule(push=("z",))),
@@ -178,11 +178,11 @@ def test_a_counting_automaton_that_is_not_well_formed(build, expected):
 RUNNING = [
     (
         lambda: machine().step(Configuration("w", ("#",)), A),
-        "error[E0404]: `w` is no state of `m`\n  fix: known: `u`, `f`",
+        "error[E0404]: `w` is not a state of `m`\n  fix: known: `u`, `f`",
     ),
     (
         lambda: machine().step(Configuration("u", ("#", "Y")), A),
-        "error[E0404]: `Y` is no stack symbol of `m`\n  fix: known: `#`, `X`",
+        "error[E0404]: `Y` is not a stack symbol of `m`\n  fix: known: `#`, `X`",
     ),
     (
         lambda: machine().step(Configuration("f", ("#",)), A),
@@ -209,7 +209,7 @@ RUNNING = [
     ),
     (
         lambda: counting(UP).step(CountingConfiguration("w", (0,)), A),
-        "error[E0404]: `w` is no state of `c`\n  fix: known: `u`, `f`",
+        "error[E0404]: `w` is not a state of `c`\n  fix: known: `u`, `f`",
     ),
     (
         lambda: counting(UP).step(CountingConfiguration("u", (0, -1)), A),
@@ -217,7 +217,7 @@ RUNNING = [
     ),
     (
         lambda: RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ()).step(RewardConfiguration("w"), A),
-        "error[E0404]: `w` is no state of `r`\n  fix: known: `u`",
+        "error[E0404]: `w` is not a state of `r`\n  fix: known: `u`",
     ),
     (lambda: Stacks.empty(2, 0), "error[E0405]: 0 stacks cannot be kept\n  fix: ask for 1 to 2,147,483,647"),
     (

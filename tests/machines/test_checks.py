@@ -64,7 +64,7 @@ def silent_moves_end(machine_rules, head) -> bool:
         if not found:
             return True
         chosen = next((rule for rule in found if rule.top != ANY), found[0])
-        stack[-1:] = reversed(chosen.pushed(top))
+        stack[-1:] = reversed(chosen.replacement(top))
         state = chosen.target
     return False
 
@@ -100,7 +100,7 @@ def heads_by_search(machine, tallest: int, most: int) -> set[Head]:
         for label in [None] if silent else labels:
             found = machine.rule(here.state, label, here.top)
             if found is not None:
-                after = Configuration(found.target, found.pushed(here.top) + here.stack[1:])
+                after = Configuration(found.target, found.replacement(here.top) + here.stack[1:])
             elif machine.otherwise.target is not None:
                 after = Configuration(machine.otherwise.target, here.stack)
             else:
@@ -128,7 +128,7 @@ def test_uncovered_labels_equal_brute_force():
         fields = parts(chance, [rule(chance, 0) for _ in range(chance.randrange(4))])
         alphabet = Alphabet(fields["events"], fields["exclusive"])
         guards = [rule.guard for rule in fields["transitions"]]
-        left = alphabet.uncovered(guards)
+        left = alphabet.complement(guards)
         for label in alphabet.labels():
             inside = alphabet.cubes(Exactly(label))[0]
             covered = any(guard.holds(label) for guard in guards)

@@ -109,10 +109,10 @@ def test_more_cases_than_can_be_listed_are_given_up():
 def test_how_left_over_labels_are_described():
     sigma = Alphabet(("a", "b", "c", "d"))
     cubes = [sigma.cube([event]) for event in sigma.events]
-    assert sigma.described(cubes[:1]) == "a"
-    assert sigma.described(cubes[:3]) == "a | b | c"
-    assert sigma.described(cubes) == "a | b | c | … (1 more)"
-    assert sigma.described([]) == ""
+    assert sigma.describe(cubes[:1]) == "a"
+    assert sigma.describe(cubes[:3]) == "a | b | c"
+    assert sigma.describe(cubes) == "a | b | c | … (1 more)"
+    assert sigma.describe([]) == ""
     assert [str(sigma.formula(cube)) for cube in (sigma.cube(), sigma.cube(forbidden="a"), sigma.cube("bd", "a"))] == [
         "true",
         "!a",

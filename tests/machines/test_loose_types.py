@@ -1,4 +1,4 @@
-"""Rules made in Python of NumPy numbers, lists and sets are as those read from a file; what is no rule is refused."""
+"""Rules made in Python of NumPy numbers, lists and sets are as those read from a file; what is not a rule is refused."""
 
 import numpy as np
 import pytest

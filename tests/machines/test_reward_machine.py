@@ -60,7 +60,7 @@ def test_otherwise_goes_to_a_state_or_is_an_error():
 def test_labels_and_configurations_are_checked():
     with pytest.raises(MachineFinished, match="`done` is a final state of machine `coffee`"):
         machine().step(RewardConfiguration("done"), A)
-    with pytest.raises(UnknownConfiguration, match="`u7` is no state of `coffee`"):
+    with pytest.raises(UnknownConfiguration, match="`u7` is not a state of `coffee`"):
         machine().step(RewardConfiguration("u7"), A)
     with pytest.raises(UnknownEvent, match="event `X`"):
         machine().run([frozenset("X")])

@@ -12,7 +12,7 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
-from pdrm.machines.pushdown_analysis import Head, Stops, outcomes
+from pdrm.machines.pushdown_analysis import Head, _follow_silent_moves
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
 from pdrm.machines.stacks import OK, Runs, Stacks, Words
 from pdrm.machines.step_kernel import begin, step
@@ -41,7 +41,7 @@ def test_rules_of_the_catalogue_have_their_places():
 def test_a_start_without_rules_is_a_state_only_where_there_are_none():
     assert RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ()).states == ("u",)
     going = RewardTransition("v", "u", Event("A"), 0)
-    assert said(RewardMachine, "r", ("A",), "u", (), Otherwise.stay(0), (going,)).count("`u` is no state") == 2
+    assert said(RewardMachine, "r", ("A",), "u", (), Otherwise.stay(0), (going,)).count("`u` is not a state") == 2
     back = RewardTransition("u", "v", Event("A"), 0)
     assert RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), (going, back)).states == ("u", "v")
 
@@ -214,14 +214,14 @@ def test_a_guard_of_two_thousand_cases_is_the_largest():
 def test_how_silent_moves_end_by_following_them(seed):
     """From each head alone: its symbol is popped in some state, or the moves stop above it; the empty stack is never popped."""
     silent = random_machine(Random(seed))
-    found = outcomes(silent)
-    assert set(found) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
-    for head, outcome in found.items():
+    found = _follow_silent_moves(silent)
+    assert set(found.moves) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
+    for head in found.moves:
         state, stack = head.state, [] if head.top is None else [head.top]
         while (move := silent.rule(state, None, stack[0] if stack else None)) is not None:
-            stack[:1] = move.pushed(stack[0] if stack else None)
+            stack[:1] = move.replacement(stack[0] if stack else None)
             state = move.target
             if not stack and head.top is not None:
                 break
         popped = head.top is not None and not stack
-        assert outcome == (state if popped else Stops.ABOVE)
+        assert found.popped[head] == ({state} if popped else set())

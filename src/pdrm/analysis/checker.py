@@ -41,7 +41,7 @@ def step_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
     if rule is None and otherwise.action == "error":
         return None
     target = (otherwise.target or here.state) if rule is None else rule.target
-    known = here.stack if rule is None else rule.pushed(here.top)
+    known = here.stack if rule is None else rule.replacement(here.top)
     seen: set[_Seen] = {(target, known, here.top is None, otherwise.reward if rule is None else rule.reward)}
     found, todo = set[End](), list(seen)
     after: list[_Seen]
@@ -54,7 +54,7 @@ def step_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
             if silent is None:
                 found.add((paid, Configuration(state, symbols[:1])))
                 continue
-            after = [(silent.target, silent.pushed(top) + symbols[1:], all_known, paid + silent.reward)]
+            after = [(silent.target, silent.replacement(top) + symbols[1:], all_known, paid + silent.reward)]
         todo.extend(one for one in after if one not in seen)
         seen.update(after)
         if len(seen) > MOST:

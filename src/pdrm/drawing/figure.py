@@ -16,7 +16,7 @@ from typing import Protocol
 
 from pdrm.drawing.label_tokens import VARIABLE, Line, Name, Tokens, join, make_line, rename, spell_number
 from pdrm.machines.transitions import Otherwise
-from pdrm.machines.wellformed import Machine
+from pdrm.machines.wellformed import Machine, Rule
 
 MOST_LINES = 4
 """Lines on an edge that are readable without merging."""
@@ -98,7 +98,7 @@ def _merge(lines: Iterable[Line], key: Callable[[Line], Line], merge: Callable[[
     return [merge(group) for group in groups.values()]
 
 
-class NamedMachine(Machine, Protocol):
+class NamedMachine(Machine[Rule], Protocol):
     """A machine of any of the three kinds."""
 
     @property

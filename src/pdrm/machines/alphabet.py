@@ -114,7 +114,7 @@ class Alphabet:
                     product = _few(dict.fromkeys(cube for cube in met if cube is not None))
                 return product
 
-    def uncovered(self, guards: Iterable[Guard]) -> list[Cube]:
+    def complement(self, guards: Iterable[Guard]) -> list[Cube]:
         """Disjoint cubes of the labels that no guard reads."""
         left = [Cube(0, 0)]
         for guard in guards:
@@ -149,7 +149,7 @@ class Alphabet:
         parts: tuple[Formula, ...] = (*required, *forbidden)
         return parts[0] if len(parts) == 1 else And(parts)
 
-    def described(self, cubes: list[Cube]) -> str:
+    def describe(self, cubes: list[Cube]) -> str:
         """The labels in any of the cubes, for messages: the first few formulas, and how many more there are."""
         shown = " | ".join(str(self.formula(cube)) for cube in cubes[:MOST_SHOWN])
         return shown + (f" | … ({len(cubes) - MOST_SHOWN} more)" if len(cubes) > MOST_SHOWN else "")

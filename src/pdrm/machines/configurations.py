@@ -64,7 +64,7 @@ class Step:
     @property
     def reward(self) -> float:
         """What the step pays."""
-        return added(move.reward for move in self.moves)
+        return add_up(move.reward for move in self.moves)
 
 
 C_co = TypeVar("C_co", covariant=True)
@@ -104,10 +104,10 @@ class Run(Generic[S_co]):
     @property
     def reward(self) -> float:
         """What the whole word pays, undiscounted."""
-        return added(step.reward for step in self.steps)
+        return add_up(step.reward for step in self.steps)
 
 
-def added(rewards: Iterable[float]) -> float:
+def add_up(rewards: Iterable[float]) -> float:
     """The sum from left to right in double precision: every engine adds in this order, so they agree bit for bit."""
     total = 0.0
     for reward in rewards:
@@ -146,7 +146,7 @@ def check_state(state: str, machine: str, states: Collection[str], final: Collec
     if state in final:
         raise MachineFinished(f"`{state}` is a final state of machine `{machine}`", fix="begin a new episode")
     if state not in states:
-        raise UnknownConfiguration(f"`{state}` is no state of `{machine}`", fix=did_you_mean(state, states))
+        raise UnknownConfiguration(f"`{state}` is not a state of `{machine}`", fix=did_you_mean(state, states))
 
 
 def no_rule(machine: str, label: Label, configuration: object) -> UndefinedMove:

@@ -12,7 +12,7 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import Head, applicable
+from pdrm.machines.pushdown_analysis import Head, rules_at
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
 
@@ -321,14 +321,14 @@ class _Simulation:
 
     def _leave_head(self, head: Head) -> None:
         """The pushdown machine's own rules at a head, and its `otherwise go`."""
-        rules = applicable(self.machine, head)
+        rules = rules_at(self.machine, head)
         named = [rule.guard for rule in rules if rule.top != ANY]
         for rule in rules:
             # rules that name the top come first, and an automaton knows no precedence
             guard = self._except(rule.guard, named) if rule.top == ANY else rule.guard
             self._add(head, _begun(rule, head), guard, rule.reward)
         guards, otherwise = [rule.guard for rule in rules], self.machine.otherwise
-        if otherwise.target is not None and SILENT not in guards and self.machine.alphabet.uncovered(guards):
+        if otherwise.target is not None and SILENT not in guards and self.machine.alphabet.complement(guards):
             self._add(head, Head(otherwise.target, head.top), self._except(ALWAYS, guards), otherwise.reward)
 
     def _except(self, guard: Guard, others: list[Guard]) -> Guard:
@@ -364,7 +364,7 @@ class _Simulation:
 
 def _begun(rule: Transition, head: Head) -> Place:
     """Where a rule's first move leads: to the next head if the stack below the top stays, else on the way to it."""
-    pushed = rule.pushed(head.top)
+    pushed = rule.replacement(head.top)
     if not pushed:
         return Divide(rule.target, 0)
     after = Head(rule.target, pushed[0])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Run, added, check_state, no_rule, read_word
-from pdrm.machines.findings import pattern_findings
+from pdrm.machines.configurations import Run, add_up, check_state, no_rule, read_word
+from pdrm.machines.findings import inspect_counting
 from pdrm.machines.guards import Guard, Label, Silent, check_guard
 from pdrm.machines.transitions import Otherwise, number_text, reward_of
-from pdrm.machines.wellformed import by_source, shared_faults, states_of
-from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, pattern_clashes, pattern_text
+from pdrm.machines.wellformed import find_faults, group_by_source, states_of
+from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, find_counting_clashes, pattern_text
 
 # --- Transitions of a counting reward automaton: δ and λ of Appendix B as one record per rule.
 #
@@ -29,7 +29,7 @@ class CountingTransition:
 
     >>> from pdrm.machines.guards import Event
     >>> rule = CountingTransition("u0", "u1", Event("B"), ("1", "-"), (-3, 1), 0)
-    >>> print(rule, rule.allows((2, 0)), rule.changed((2, 0)))
+    >>> print(rule, rule.allows((2, 0)), rule.change((2, 0)))
     u0 -> u1 : B, [1, -] / [-3, +1], 0 True (0, 1)
     """
 
@@ -59,7 +59,7 @@ class CountingTransition:
                 return False
         return True
 
-    def changed(self, counters: tuple[int, ...]) -> tuple[int, ...]:
+    def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
         """The counters after the changes, none below zero."""
         return tuple([max(0, value + change) for value, change in zip(counters, self.changes, strict=True)])
 
@@ -82,7 +82,7 @@ def _whole(change: int) -> int:
 
 def counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
     """Every fault of a counting automaton's names and numbers."""
-    yield from shared_faults(machine)
+    yield from find_faults(machine)
     if machine.counters < 1:
         yield BadNumber(
             f"a counting automaton with {machine.counters} counters", fix="give it one or more: `counters 1`"
@@ -185,9 +185,9 @@ class CountingRewardAutomaton:
         object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", by_source((*self.states, *self.final), self.transitions))
+        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
         raise_all(counting_faults(self))
-        raise_all(pattern_clashes(self))
+        raise_all(find_counting_clashes(self))
 
     def rules_from(self, state: str) -> tuple[CountingTransition, ...]:
         """The rules that leave a state, in the order they were written."""
@@ -195,7 +195,7 @@ class CountingRewardAutomaton:
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        return pattern_findings(self)
+        return inspect_counting(self)
 
     def rule(self, state: str, label: Label | None, counters: tuple[int, ...]) -> CountingTransition | None:
         """The one rule that applies (label None: the silent one)."""
@@ -231,12 +231,12 @@ class CountingRewardAutomaton:
     def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
         rule = self.rule(before.state, label, before.counters)
         if rule is not None:
-            after = CountingConfiguration(rule.target, rule.changed(before.counters))
-            return self._after_silent(CountingStep(label, before, rule, after, added([rule.reward]), 1), most_silent)
+            after = CountingConfiguration(rule.target, rule.change(before.counters))
+            return self._after_silent(CountingStep(label, before, rule, after, add_up([rule.reward]), 1), most_silent)
         if self.otherwise.action == "error":
             raise no_rule(self.name, label, before)
         target = before.state if self.otherwise.target is None else self.otherwise.target
-        after, paid = CountingConfiguration(target, before.counters), added([self.otherwise.reward])
+        after, paid = CountingConfiguration(target, before.counters), add_up([self.otherwise.reward])
         return self._after_silent(CountingStep(label, before, None, after, paid, 1), most_silent)
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
@@ -250,7 +250,7 @@ class CountingRewardAutomaton:
                     where=rule.where,
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
-            state, counters, reward, moves = rule.target, rule.changed(counters), reward + rule.reward, moves + 1
+            state, counters, reward, moves = rule.target, rule.change(counters), reward + rule.reward, moves + 1
         if moves == 0:
             return step
         after = CountingConfiguration(state, counters)

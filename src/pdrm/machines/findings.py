@@ -1,134 +1,102 @@
-"""Warnings about a machine: what is allowed but is usually a mistake (unreachable states, undefined cases, idle rules)."""
+"""Warnings about a machine: what is allowed but is more often a mistake (unreachable states, undefined cases, idle rules)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
 
 from pdrm.errors import Finding, TooManyCases
-from pdrm.machines.guards import Silent, events_of
-from pdrm.machines.pushdown_analysis import Head, applicable, reachable_heads
+from pdrm.machines.guards import events_of
+from pdrm.machines.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.transitions import ANY, NONE
-from pdrm.machines.wellformed import PushdownSystem
-from pdrm.machines.zero_patterns import (
-    Case,
-    CountingMachine,
-    applicable_rules,
-    pattern_text,
-    reachable_cases,
-    unread,
-)
-
-# --- Warnings about a machine: what is allowed but more often a mistake (unreachable states, undefined cases, idle rules).
+from pdrm.machines.wellformed import Machine, Rule, labels_left
+from pdrm.machines.zero_patterns import Case, CountingMachine, pattern_text, reachable_cases, rules_in
 
 
-def findings(machine: PushdownSystem) -> list[Finding]:
+class Situation(Protocol):
+    """A state and what rules look at there: a `Head` of a pushdown machine, a `Case` of a counting automaton."""
+
+    @property
+    def state(self) -> str: ...
+
+
+S = TypeVar("S", bound=Situation)
+R = TypeVar("R", bound=Rule)
+
+
+def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
     """Every warning, in the order of the codes."""
+
+    def describe(heads: list[Head]) -> str:
+        return f" with top {' or '.join('(empty)' if head.top is None else head.top for head in heads)}"
+
     try:
-        heads = reachable_heads(machine)
-        return [
-            *_unreachable_states(machine, heads),
-            *_undefined_cases(machine, heads),
-            *_idle_rules(machine, heads),
-            *_unused_names(machine),
-        ]
+        reached = reachable_heads(machine)
+        heads = [Head(state, top) for state in (*machine.states, *machine.final) for top in (*machine.stack, None)]
+        rules = {head: rules_at(machine, head) for head in heads if head in reached}
+        idle = "its top of stack never occurs in that state, or other rules beat it"
+        return [*_inspect(machine, rules, describe, idle), *_find_unused_symbols(machine)]
     except TooManyCases as error:
-        return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
+        return _give_up(error)
 
 
-def _unreachable_states(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
-    reached = {head.state for head in heads}
+def inspect_counting(machine: CountingMachine) -> list[Finding]:
+    """Every warning about a counting automaton, or about a reward machine as one without counters."""
+
+    def describe(cases: list[Case]) -> str:
+        return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}" if machine.counters else ""
+
+    try:
+        states = (*machine.states, *machine.final)
+        cases = sorted(reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros))
+        rules = {case: rules_in(machine, case) for case in cases}
+        return list(_inspect(machine, rules, describe, "its counter tests never hold in that state"))
+    except TooManyCases as error:
+        return _give_up(error)
+
+
+def _give_up(error: TooManyCases) -> list[Finding]:
+    return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
+
+
+def _inspect(
+    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str], idle: str
+) -> Iterator[Finding]:
+    """The warnings that all machines share, given the rules that apply in each situation that occurs."""
+    reached = {situation.state for situation in rules}
     for state in (*machine.states, *machine.final):
         if state not in reached:
             kind = "final state" if state in machine.final else "state"
             yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
-
-
-def _undefined_cases(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
-    """The labels that fall to `otherwise`, one finding a state and set of labels, listing its tops."""
-    tops: dict[tuple[str, str], list[str]] = {}
-    for state in machine.states:
-        for top in (*machine.stack, None):
-            head = Head(state, top)
-            rules = applicable(machine, head) if head in heads else []
-            if head not in heads or any(rule.silent for rule in rules):
-                continue
-            left = machine.alphabet.uncovered(rule.guard for rule in rules)
-            if left:
-                tops.setdefault((state, machine.alphabet.described(left)), []).append("(empty)" if top is None else top)
-    for (state, labels), symbols in tops.items():
-        yield Finding(
-            "W0602",
-            f"in state `{state}` with top {' or '.join(symbols)}, no rule reads {labels}: `otherwise {machine.otherwise}`",
-        )
-
-
-def _idle_rules(machine: PushdownSystem, heads: set[Head]) -> Iterator[Finding]:
-    used = {id(rule) for head in heads for rule in applicable(machine, head)}
-    reached = {head.state for head in heads}
+    yield from _find_undefined_cases(machine, rules, describe)
+    used = {id(rule) for applying in rules.values() for rule in applying}
     for rule in machine.transitions:
         if not rule.silent and not machine.alphabet.cubes(rule.guard):
             yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
         elif id(rule) not in used and rule.source in reached:
-            yield Finding(
-                "W0603", f"its top of stack never occurs in that state, or other rules beat it: {rule}", rule.where
-            )
-
-
-def _unused_names(machine: PushdownSystem) -> Iterator[Finding]:
-    read = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
+            yield Finding("W0603", f"{idle}: {rule}", rule.where)
+    mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
-        if event not in read:
+        if event not in mentioned:
             yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")
+
+
+def _find_undefined_cases(
+    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str]
+) -> Iterator[Finding]:
+    """The labels that fall to `otherwise`: one warning per state and set of labels."""
+    undefined: dict[tuple[str, str], list[S]] = {}
+    for situation, applying in rules.items():
+        left = labels_left(machine, situation.state, applying)
+        if left:
+            undefined.setdefault((situation.state, machine.alphabet.describe(left)), []).append(situation)
+    for (state, labels), several in undefined.items():
+        place = f"in state `{state}`{describe(several)}"
+        yield Finding("W0602", f"{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
+
+
+def _find_unused_symbols(machine: PushdownSystem) -> Iterator[Finding]:
     mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)} - {ANY, NONE}
     for symbol in machine.stack[1:]:
         if symbol not in mentioned:
             yield Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
-
-
-# --- Warnings about reward machines and counting automata, found on zero patterns as `findings` does on tops of stack.
-
-
-def pattern_findings(machine: CountingMachine) -> list[Finding]:
-    """Every warning, in the order of the codes."""
-    try:
-        cases = reachable_cases(machine)
-        return [*_unreachable(machine, cases), *_undefined(machine, cases), *_idle(machine, cases), *_unused(machine)]
-    except TooManyCases as error:
-        return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
-
-
-def _unreachable(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
-    reached = {case.state for case in cases}
-    for state in (*machine.states, *machine.final):
-        if state not in reached:
-            kind = "final state" if state in machine.final else "state"
-            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
-
-
-def _undefined(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
-    patterns: dict[tuple[str, str], list[str]] = {}
-    order = {state: place for place, state in enumerate(machine.states)}
-    for case in sorted(cases, key=lambda case: (order.get(case.state, 0), case.zeros)):
-        labels = unread(machine, case, applicable_rules(machine, case))
-        if labels:
-            patterns.setdefault((case.state, labels), []).append(pattern_text(case.zeros))
-    for (state, labels), zeros in patterns.items():
-        place = f" with counters {' or '.join(zeros)}" if machine.counters else ""
-        yield Finding("W0602", f"in state `{state}`{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
-
-
-def _idle(machine: CountingMachine, cases: set[Case]) -> Iterator[Finding]:
-    used = {id(rule) for case in cases for rule in applicable_rules(machine, case)}
-    reached = {case.state for case in cases}
-    for rule in machine.transitions:
-        if not isinstance(rule.guard, Silent) and not machine.alphabet.cubes(rule.guard):
-            yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
-        elif id(rule) not in used and rule.source in reached:
-            yield Finding("W0603", f"its counter tests never hold in that state: {rule}", rule.where)
-
-
-def _unused(machine: CountingMachine) -> Iterator[Finding]:
-    read = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
-    for event in machine.events:
-        if event not in read:
-            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")

@@ -5,17 +5,27 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pdrm.errors import Finding, UnknownConfiguration, did_you_mean, raise_all
+from pdrm.errors import (
+    Finding,
+    NoBottom,
+    Nondeterministic,
+    PdrmError,
+    TooManyCases,
+    UnknownConfiguration,
+    UnknownSymbol,
+    did_you_mean,
+    raise_all,
+)
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Configuration, Move, Run, Step, check_state, no_rule, read_word
-from pdrm.machines.findings import findings
+from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown_analysis import endless_silent_moves
-from pdrm.machines.transitions import ANY, Otherwise, Transition
-from pdrm.machines.wellformed import by_source, clashes, faults, states_of
+from pdrm.machines.pushdown_analysis import find_endless_silent_moves
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
+from pdrm.machines.wellformed import find_bad_names, find_clashes, find_faults, group_by_source, states_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +59,10 @@ class PushdownRewardMachine:
         object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", by_source((*self.states, *self.final), self.transitions))
-        raise_all(faults(self))
-        raise_all(clashes(self))
-        raise_all(endless_silent_moves(self))
+        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
+        raise_all([*find_faults(self), *_find_stack_faults(self)])
+        raise_all(_find_pushdown_clashes(self))
+        raise_all(find_endless_silent_moves(self))
 
     def rules_from(self, state: str) -> tuple[Transition, ...]:
         """The rules that leave a state, in the order they were written."""
@@ -60,7 +70,7 @@ class PushdownRewardMachine:
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        return findings(self)
+        return inspect_pushdown(self)
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
         """The one rule that applies (label None: the silent one); a rule that names the top beats a rule with `z`."""
@@ -115,9 +125,62 @@ class PushdownRewardMachine:
         for symbol in configuration.stack:
             if symbol not in self.stack:
                 fix = did_you_mean(symbol, self.stack)
-                raise UnknownConfiguration(f"`{symbol}` is no stack symbol of `{self.name}`", fix=fix)
+                raise UnknownConfiguration(f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix)
 
 
 def _apply(rule: Transition, before: Configuration) -> Move:
-    stack = rule.pushed(before.top) + before.stack[1:]
+    stack = rule.replacement(before.top) + before.stack[1:]
     return Move(rule, before, Configuration(rule.target, stack), rule.reward)
+
+
+# --- Checks: the stack symbols that rules name, and rules that apply at once
+
+
+def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
+    if not machine.stack:
+        yield NoBottom("the stack has no symbols, so no bottom symbol", fix="list them, the bottom first: `stack # A`")
+    yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE))
+    for rule in machine.transitions:
+        unknown = [rule.top] if rule.top not in (ANY, NONE, *machine.stack) else []
+        for symbol in [*unknown, *dict.fromkeys(rule.push)]:
+            if symbol == ANY and rule.top != ANY:
+                yield UnknownSymbol(
+                    f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
+                    where=rule.where,
+                    fix=f"write `{rule.top}` itself" if rule.top != NONE else "look at `z` instead of `eps`",
+                    word=symbol,
+                )
+            elif symbol not in (ANY, *machine.stack):
+                fault = f"`{symbol}` is not a stack symbol: rule {rule}"
+                yield UnknownSymbol(fault, where=rule.where, fix=did_you_mean(symbol, machine.stack), word=symbol)
+
+
+def _find_pushdown_clashes(machine: PushdownRewardMachine) -> list[Nondeterministic | TooManyCases]:
+    """Pairs of rules that apply at once, each with a label and a top where they do."""
+
+    def place(one: Transition, other: Transition) -> str | None:
+        top = _common_top(one, other, machine.stack[0])
+        return None if top is None else f" and top {top}"
+
+    return find_clashes(
+        machine,
+        place,
+        fix="make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other",
+        silent_fix="let the silent rule start in a state of its own, or name other tops",
+    )
+
+
+def _common_top(one: Transition, other: Transition, bottom: str) -> str | None:
+    """A top of stack at which both rules would apply, or None; a rule that names the top beats a rule with `z`."""
+    tops = {one.top, other.top}
+    if tops == {NONE}:
+        return "(empty)"
+    if NONE in tops:
+        named = (tops - {NONE}).pop()
+        return bottom if named == ANY else named
+    if one.top == other.top:
+        return bottom if one.top == ANY else one.top
+    if ANY not in tops:
+        return None
+    any_rule, named_rule = (one, other) if one.top == ANY else (other, one)
+    return named_rule.top if any_rule.silent and not named_rule.silent else None

@@ -1,35 +1,35 @@
 """What holds of a pushdown machine on every word, found exactly although the stack is unbounded.
 
-Where silent moves end, which heads (state, top symbol) can be reached, how many symbols one step can pop, how high the stack
-can get within n labels, and how fast it grows (the m and e of Section 5). All five rest on one fact: from a head, silent moves
-are deterministic, and what they do until that symbol is gone depends on the head alone.
+Whether silent moves end, which heads (state, top symbol) can be reached, how many symbols one step can pop, how high the stack
+can get within n labels, and how fast it grows (the m and e of Section 5). All of it rests on one fact: a symbol that is pushed
+is popped, sooner or later, in states that depend on its head alone. `_Saturation` finds these states, as a least fixed point.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from pdrm.errors import EndlessSilentMoves
 from pdrm.machines.alphabet import Cube
+from pdrm.machines.configurations import Step
+from pdrm.machines.guards import Label
 from pdrm.machines.transitions import ANY, Transition
-from pdrm.machines.wellformed import PushdownSystem
+from pdrm.machines.wellformed import Machine, labels_left
 
-# --- Endless silent moves, decided exactly.
-#
-# From a head (state, top symbol) silent moves are deterministic, and what happens until that symbol is gone depends on the
-# head alone: it is popped in some state, or the moves stop above it, or they never end. The outcome of a head is that of the
-# symbols its rule pushes, one after the other; a head that comes up again before its own outcome is known repeats for ever,
-# with the stack grown, shrunk and regrown, or kept. The empty stack counts as one more symbol, which is never popped.
 
-MOST_SHOWN = 6
-"""Silent moves printed in a message."""
+class PushdownSystem(Machine[Transition], Protocol):
+    """What the analysis needs of a pushdown machine; `PushdownRewardMachine`, checked here when it is built, has it."""
 
-MOST_SEARCHED = 100
-"""Silent moves followed to find where they repeat."""
+    @property
+    def stack(self) -> tuple[str, ...]: ...
+    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None: ...
+    def begin(self) -> Step: ...
+
+
+# --- Heads, the moves at them, and the states in which their symbols are popped
 
 
 class Head(NamedTuple):
@@ -39,22 +39,146 @@ class Head(NamedTuple):
     top: str | None
 
 
-class Stops(Enum):
-    """How the silent moves of a head can end, other than by popping its symbol in some state."""
+Symbols = tuple[str | None, ...]
+"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
 
-    ABOVE = "no silent rule applies, or a final state is reached, before the symbol is popped"
-    NEVER = "the silent moves go on for ever"
+Lead = tuple[str, Symbols]
+"""Where a move at a head leads: a state, and the symbols that replace the head's own."""
+
+Popped = Mapping[Head, set[str]]
+"""The states in which the symbol of a head may be gone."""
 
 
-Outcome = str | Stops
-"""The state in which the head's symbol is popped, or how else its silent moves end."""
+def rules_at(machine: PushdownSystem, head: Head) -> list[Transition]:
+    """The rules that apply at a head for some label, those with `z` left out where rules naming the top read all theirs."""
+    rules = [rule for rule in machine.rules_from(head.state) if rule.looks_at(head.top)]
+    silent = [rule for rule in rules if rule.silent]
+    if silent:
+        return [rule for rule in silent if rule.top != ANY] or silent
+    alphabet = machine.alphabet
+    free = alphabet.complement(rule.guard for rule in rules if rule.top != ANY)
+
+    def reads_some(rule: Transition) -> bool:
+        others = free if rule.top == ANY else [Cube(0, 0)]
+        return any(alphabet.meet(cube, other) for cube in alphabet.cubes(rule.guard) for other in others)
+
+    return [rule for rule in rules if reads_some(rule)]
 
 
-def endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
+def moves_at(machine: PushdownSystem, head: Head) -> list[Lead]:
+    """Where each move at a head leads, `otherwise` included."""
+    rules = rules_at(machine, head)
+    moves = [_lead(rule, head) for rule in rules]
+    target = machine.otherwise.target
+    if target is not None and labels_left(machine, head.state, rules):
+        moves.append((target, (head.top,)))
+    return moves
+
+
+def _silent_moves_at(machine: PushdownSystem, head: Head) -> list[Lead]:
+    """Where the silent move at a head leads, if there is one."""
+    rule = machine.rule(head.state, None, head.top)
+    return [] if rule is None else [_lead(rule, head)]
+
+
+def _lead(rule: Transition, head: Head) -> Lead:
+    below = (None,) if head.top is None else ()
+    return rule.target, (*rule.replacement(head.top), *below)
+
+
+def _count(symbols: Symbols) -> int:
+    return sum(symbol is not None for symbol in symbols)
+
+
+class _Saturation:
+    """The heads that come up from some configurations on, the moves at each, and the states in which its symbol may be popped.
+
+    A head waits for its symbol to be popped with what is left to pop after it: the rest of what replaced another's symbol.
+    """
+
+    def __init__(self, moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> None:
+        self.moves: dict[Head, list[Lead]] = {}
+        self.popped: defaultdict[Head, set[str]] = defaultdict(set)
+        self._moves_at = moves_at
+        self._waiting: defaultdict[Head, dict[tuple[Symbols, Head | None], None]] = defaultdict(dict)
+        self._todo: list[tuple[str, Symbols, Head | None]] = [(*lead, None) for lead in begin]
+        while self._todo:
+            self._place(*self._todo.pop())
+
+    def _place(self, state: str, symbols: Symbols, owner: Head | None) -> None:
+        """The machine is in `state` with `symbols` left of what replaced the owner's."""
+        if not symbols:
+            if owner is not None and state not in self.popped[owner]:
+                self.popped[owner].add(state)
+                self._todo += [(state, *waiting) for waiting in self._waiting[owner]]
+            return
+        head, waiting = Head(state, symbols[0]), (symbols[1:], owner)
+        if waiting not in self._waiting[head]:
+            self._waiting[head][waiting] = None
+            self._todo += [(after, *waiting) for after in self.popped[head]]
+        if head not in self.moves:
+            self.moves[head] = self._moves_at(head)
+            self._todo += [(*lead, head) for lead in self.moves[head]]
+
+
+def _reach(machine: PushdownSystem) -> _Saturation:
+    """All moves, from the start."""
+    return _Saturation(lambda head: moves_at(machine, head), [(machine.start, (machine.stack[0], None))])
+
+
+def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
+    """Silent moves only, from every head: they are deterministic, so a head's symbol is popped in one state or in none."""
+    heads = [(state, (top,)) for state in machine.states for top in (*machine.stack, None)]
+    return _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
+
+
+class _Above(NamedTuple):
+    """A head that comes up, and how many symbols stand below its own."""
+
+    head: Head
+    below: int
+
+
+def _come_up(popped: Popped, state: str, symbols: Symbols) -> tuple[list[_Above], set[str]]:
+    """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
+    states, below, found = {state}, _count(symbols), list[_Above]()
+    for symbol in symbols:
+        below -= symbol is not None
+        heads = [Head(one, symbol) for one in states]
+        found += [_Above(head, below) for head in heads]
+        states = set[str]().union(*(popped.get(head, ()) for head in heads))
+    return found, states
+
+
+def reachable_heads(machine: PushdownSystem) -> set[Head]:
+    """Every head that some word leads to. Final states have heads too."""
+    return set(_reach(machine).moves)
+
+
+# --- Endless silent moves, decided exactly
+#
+# What the silent moves of a head do until its symbol is gone depends on the head alone: they pop it, they stop above it, or they
+# never end. If they do not pop it, they go on to the first of the symbols pushed that is not popped; a head that goes on to itself
+# in this way repeats for ever, with the stack grown, shrunk and regrown, or kept.
+
+MOST_SHOWN = 6
+"""Silent moves printed in a message."""
+
+MOST_SEARCHED = 100
+"""Silent moves followed to find where they repeat."""
+
+
+def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
     """The shortest example of silent moves that never end, if there is one."""
     if not any(rule.silent for rule in machine.transitions):
         return []
-    endless = [head for head, outcome in outcomes(machine).items() if outcome is Stops.NEVER]
+    silent = _follow_silent_moves(machine)
+    goes_on = {
+        head: _come_up(silent.popped, *moves[0])[0][-1].head
+        for head, moves in silent.moves.items()
+        if moves and not silent.popped[head]
+    }
+    endless = _leading_to_cycles(goes_on)
     if not endless:
         return []
     # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
@@ -70,36 +194,17 @@ def endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
     ]
 
 
-def outcomes(machine: PushdownSystem) -> dict[Head, Outcome]:
-    """The outcome of every head."""
-    known: dict[Head, Outcome] = {}
-    for state in machine.states:
-        for top in (*machine.stack, None):
-            _settle(machine, Head(state, top), known)
-    return known
-
-
-def _settle(machine: PushdownSystem, head: Head, known: dict[Head, Outcome]) -> None:
-    """Find the outcome of one head. The heads that wait for another's outcome are kept in `waiting`, oldest first, each
-    with the symbols of its own that are still to be popped, next one last."""
-    waiting: dict[Head, list[str | None]] = {}
-    while True:
-        outcome = Stops.NEVER if head in waiting else known.get(head)
-        if outcome is None:
-            rule = machine.rule(head.state, None, head.top)
-            if rule is not None:
-                below: list[str | None] = [None] if head.top is None else []
-                waiting[head] = [*below, *reversed(rule.pushed(head.top))]
-            outcome = Stops.ABOVE if rule is None else rule.target
-            if rule is None:
-                known[head] = outcome
-        while isinstance(outcome, str) and waiting and not waiting[last := next(reversed(waiting))]:
-            known[last] = outcome
-            del waiting[last]
-        if isinstance(outcome, Stops) or not waiting:
-            known.update(dict.fromkeys(waiting, outcome))
-            return
-        head = Head(outcome, waiting[last].pop())
+def _leading_to_cycles(after: dict[Head, Head]) -> list[Head]:
+    """The heads from which one never comes to a head that has no successor."""
+    known: dict[Head, bool] = {}
+    for head in after:
+        way: dict[Head, None] = {}
+        here = head
+        while here in after and here not in known and here not in way:
+            way[here] = None
+            here = after[here]
+        known.update(dict.fromkeys(way, here in way or known.get(here, False)))
+    return [head for head in after if known[head]]
 
 
 def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
@@ -116,85 +221,13 @@ def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
         rule = machine.rule(state, None, here.top)
         if rule is None:
             break
-        stack[-1:] = reversed(rule.pushed(here.top))
+        stack[-1:] = reversed(rule.replacement(here.top))
         state = rule.target
         moves.append(rule)
     return moves
 
 
-# --- Which heads (state, top symbol) a machine can be in, over all words: exact, though the stack is unbounded.
-#
-# A pushed symbol is popped, sooner or later, in certain states; these depend on the state and the symbol alone. They are
-# found as a least fixed point together with the heads themselves, starting from the initial state and symbol.
-
-Pushed = tuple[str | None, ...]
-"""Symbols on top of the stack, top first; None stands for the empty stack below them."""
-
-
-def reachable_heads(machine: PushdownSystem) -> set[Head]:
-    """Every head that some word leads to. Final states have heads too."""
-    return _Exploration(machine).heads
-
-
-class _Exploration:
-    """The fixed point: `popped[head]` are the states in which that head's symbol may be gone."""
-
-    def __init__(self, machine: PushdownSystem) -> None:
-        self.machine = machine
-        self.heads: set[Head] = set()
-        self.popped: defaultdict[Head, set[str]] = defaultdict(set)
-        self.waiting: defaultdict[Head, list[tuple[Pushed, Head | None]]] = defaultdict(list)
-        self.todo: list[tuple[str, Pushed, Head | None]] = [(machine.start, (machine.stack[0], None), None)]
-        while self.todo:
-            self._place(*self.todo.pop())
-
-    def _place(self, state: str, symbols: Pushed, owner: Head | None) -> None:
-        """The machine is in `state` with `symbols` left of what `owner` was replaced by."""
-        if not symbols:
-            if owner is not None and state not in self.popped[owner]:
-                self.popped[owner].add(state)
-                self.todo += [(state, rest, waiter) for rest, waiter in self.waiting[owner]]
-            return
-        head, rest = Head(state, symbols[0]), symbols[1:]
-        if (rest, owner) not in self.waiting[head]:
-            self.waiting[head].append((rest, owner))
-            self.todo += [(after, rest, owner) for after in self.popped[head]]
-        if head not in self.heads:
-            self.heads.add(head)
-            self.todo += [(target, pushed, head) for target, pushed in moves_at(self.machine, head)]
-
-
-def moves_at(machine: PushdownSystem, head: Head) -> list[tuple[str, Pushed]]:
-    """Where each move at a head leads, and what takes the place of its symbol."""
-    if head.state in machine.final:
-        return []
-    below: Pushed = (None,) if head.top is None else ()
-    rules = applicable(machine, head)
-    moves: list[tuple[str, Pushed]] = [(rule.target, (*rule.pushed(head.top), *below)) for rule in rules]
-    silent = any(rule.silent for rule in rules)
-    target = machine.otherwise.target
-    if target is not None and not silent and machine.alphabet.uncovered(rule.guard for rule in rules):
-        moves.append((target, (head.top,)))
-    return moves
-
-
-def applicable(machine: PushdownSystem, head: Head) -> list[Transition]:
-    """The rules that apply at a head for some label, those with `z` left out where rules naming the top read all theirs."""
-    rules = [rule for rule in machine.rules_from(head.state) if rule.looks_at(head.top)]
-    silent = [rule for rule in rules if rule.silent]
-    if silent:
-        return [rule for rule in silent if rule.top != ANY] or silent
-    named = [rule for rule in rules if rule.top != ANY]
-    free = machine.alphabet.uncovered(rule.guard for rule in named)
-    return [rule for rule in rules if _reads_some(machine, rule, free if rule.top == ANY else [Cube(0, 0)])]
-
-
-def _reads_some(machine: PushdownSystem, rule: Transition, free: list[Cube]) -> bool:
-    alphabet = machine.alphabet
-    return any(alphabet.meet(cube, other) for cube in alphabet.cubes(rule.guard) for other in free)
-
-
-# --- How deep one step looks into the stack: the most symbols of the old stack that reading one label can pop.
+# --- Pop depth: the most symbols of the old stack that reading one label can pop
 #
 # Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
 # one of them is needed as a counterfactual).
@@ -207,14 +240,21 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    ends = outcomes(machine)
-    longest = _longest({state: _popping(machine, ends, state) for state in (*machine.states, *machine.final)})
+    popped = _follow_silent_moves(machine).popped
+    chains = _longest_chains(
+        {
+            state: set[str]().union(*(popped.get(Head(state, symbol), ()) for symbol in machine.stack))
+            for state in (*machine.states, *machine.final)
+        }
+    )
     most = 0
-    for state, popped in _after_the_label(machine, ends):
-        below = 0 if state is None else longest[state]
-        if below is None:
-            return None
-        most = max(most, popped + below)
+    for states, count in _after_the_label(machine, popped):
+        for state in states:
+            below = chains[state]
+            if below is None:
+                return None
+            most = max(most, count + below)
+        most = max(most, count)
     return most
 
 
@@ -230,68 +270,43 @@ def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int 
     return None if pops is None else steps * pops + max(k, 1)
 
 
-def _after_the_label(machine: PushdownSystem, ends: dict[Head, Outcome]) -> Iterator[tuple[str | None, int]]:
-    """For each way to read a label: the state in which silent moves go on to the old stack, or None if they do not, and
-    how many of its symbols are popped by then."""
+def _after_the_label(machine: PushdownSystem, popped: Popped) -> Iterator[tuple[set[str], int]]:
+    """For each way to read a label: the state in which silent moves go on to the old stack (none if they do not), and how
+    many of its symbols are popped by then."""
     if machine.otherwise.target is not None:
-        yield machine.otherwise.target, 0
+        yield {machine.otherwise.target}, 0
     for rule in (rule for rule in machine.transitions if not rule.silent):
         for top in (symbol for symbol in machine.stack if rule.looks_at(symbol)):
-            pushed = rule.pushed(top)
+            pushed = rule.replacement(top)
             kept = pushed[-1:] == (top,)
-            yield _consumed(ends, rule.target, pushed[:-1] if kept else pushed), int(not kept)
+            yield _come_up(popped, rule.target, pushed[:-1] if kept else pushed)[1], int(not kept)
 
 
-def _popping(machine: PushdownSystem, ends: dict[Head, Outcome], state: str) -> set[str]:
-    """The states in which silent moves from `state` may have popped one symbol of the old stack."""
-    found = (ends.get(Head(state, symbol)) for symbol in machine.stack)
-    return {end for end in found if isinstance(end, str)}
-
-
-def _consumed(ends: dict[Head, Outcome], state: str, pushed: tuple[str, ...]) -> str | None:
-    """The state once silent moves have popped all that was pushed, or None if they stop before."""
-    for symbol in pushed:
-        end = ends.get(Head(state, symbol))
-        if not isinstance(end, str):
-            return None
-        state = end
-    return state
-
-
-def _longest(popping: dict[str, set[str]]) -> dict[str, int | None]:
+def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
     """For each state the longest chain of silent pops from it; None if it can go round."""
     found: dict[str, int | None] = {}
-    for first in popping:
+    for first in afters:
         way = [first]
         while way:
             state = way[-1]
-            afters = popping[state]
-            ahead = next((after for after in afters if after not in found and after not in way), None)
+            ahead = next((after for after in afters[state] if after not in found and after not in way), None)
             if ahead is not None:
                 way.append(ahead)
                 continue
-            lengths = [found.get(after) for after in afters]
-            found[state] = (
-                None if None in lengths else max((1 + length for length in lengths if length is not None), default=0)
-            )
+            lengths = [found.get(after) for after in afters[state]]
+            longest = max((1 + length for length in lengths if length is not None), default=0)
+            found[state] = None if None in lengths else longest
             way.pop()
     return found
 
 
-# --- How high a stack can get within so many labels: what a stack of fixed depth must have room for.
+# --- Height: what a stack of fixed depth must have room for
 #
 # A move replaces a head's symbol by others. So the height above a head within n labels is that of what the move pushes, or
 # what stands below one of these symbols and the height above that one within n - 1 labels (n, if the move is silent). The
 # labels that it takes to pop the symbols above that one are not counted: the height found may be too high, never too low.
 
 Heights = dict[Head, int]
-
-
-class Above(NamedTuple):
-    """A head that a move may lead to, and how many symbols stand below its own."""
-
-    head: Head
-    below: int
 
 
 def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
@@ -302,11 +317,11 @@ def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
     [51, 9, 6]
     """
     climb = _Climb(machine)
-    heights = climb.settled({head: int(head.top is not None) for head in climb.moves}, most)
+    heights = climb.settle({head: int(head.top is not None) for head in climb.moves}, most)
     for _ in range(labels):
         if climb.highest(heights) >= most:
             break
-        after = climb.settled({head: climb.above(head, heights) for head in climb.moves}, most)
+        after = climb.settle({head: climb.above(head, heights) for head in climb.moves}, most)
         if after == heights:
             break
         heights = after
@@ -317,12 +332,11 @@ class _Climb:
     """What the moves at every reachable head lead to, and the heights above heads within some number of labels."""
 
     def __init__(self, machine: PushdownSystem) -> None:
-        moves = {head: dict.fromkeys(moves_at(machine, head)) for head in reachable_heads(machine)}
-        popped = _popped(moves)
-        self.start = _led_to(popped, machine.start, (machine.stack[0], None))[0]
-        self.moves = {head: [above for move in moves[head] for above in _led_to(popped, *move)[0]] for head in moves}
-        self.pushed = {head: max((_count(move[1]) for move in moves[head]), default=0) for head in moves}
-        self.silent = [head for head in moves if machine.rule(head.state, None, head.top) is not None]
+        moves, popped = (reached := _reach(machine)).moves, reached.popped
+        self.start = _come_up(popped, machine.start, (machine.stack[0], None))[0]
+        self.moves = {head: [above for lead in moves[head] for above in _come_up(popped, *lead)[0]] for head in moves}
+        self.pushed = {head: max((_count(symbols) for _, symbols in moves[head]), default=0) for head in moves}
+        self.silent = [head for head in moves if _silent_moves_at(machine, head)]
 
     def highest(self, heights: Heights) -> int:
         """From the start."""
@@ -333,7 +347,7 @@ class _Climb:
         found = [above.below + heights[above.head] for above in self.moves[head]]
         return max([heights[head], self.pushed[head], *found])
 
-    def settled(self, heights: Heights, most: int) -> Heights:
+    def settle(self, heights: Heights, most: int) -> Heights:
         """The heights with all silent moves taken; they are not followed beyond `most`."""
         changed = True
         while changed:
@@ -345,41 +359,11 @@ class _Climb:
         return heights
 
 
-def _popped(moves: dict[Head, dict[tuple[str, Pushed], None]]) -> defaultdict[Head, set[str]]:
-    """The states in which the symbol of each head may have gone."""
-    popped: defaultdict[Head, set[str]] = defaultdict(set)
-    changed = True
-    while changed:
-        changed = False
-        for head, several in moves.items():
-            found = set().union(*(_led_to(popped, *move)[1] for move in several))
-            if head.top is not None and not found <= popped[head]:
-                popped[head] |= found
-                changed = True
-    return popped
-
-
-def _led_to(popped: defaultdict[Head, set[str]], state: str, symbols: Pushed) -> tuple[list[Above], set[str]]:
-    """The heads that come up with these symbols on top in a state, and the states in which all of them may have gone."""
-    states, below, found = {state}, _count(symbols), list[Above]()
-    for symbol in symbols:
-        below -= symbol is not None
-        heads = [Head(one, symbol) for one in states]
-        found += [Above(head, below) for head in heads]
-        states = set().union(*(popped[head] for head in heads))
-    return found, states
-
-
-def _count(symbols: Pushed) -> int:
-    return sum(symbol is not None for symbol in symbols)
-
-
-# --- How fast a machine's stack grows: the m and e of Section 5, and the exact constants that its bounds leave out.
+# --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
 #
-# The paper allows m symbols a transition and e pushing silent transitions a step, so m(e + 1) symbols a step. It forgets the
-# symbols an episode begins with, and e need not exist: silent moves may push each time they have popped one more symbol. What
-# one step can add always exists, though: silent moves from a head (state, top) end above its symbol, or pop it, in a way
-# that depends on the head alone (see `machines/silent.py`).
+# The paper allows m symbols per transition and e pushing silent transitions per step, so m(e + 1) symbols per step. It forgets
+# the symbols that an episode begins with, and e need not exist: silent moves may push each time they have popped one more
+# symbol. What one step can add always exists, though, because silent moves end above a head's symbol or pop it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,121 +393,89 @@ class StackGrowth:
 
 def stack_growth(machine: PushdownSystem) -> StackGrowth:
     """The constants of a machine."""
-    silent = _SilentMoves(machine)
-    added = max((_added(rule, top) for rule in machine.transitions for top in _tops(machine, rule)), default=0)
+    growing = _Growing(machine)
+    tops = (*machine.stack, None)
+    pairs = [(rule, top) for rule in machine.transitions for top in tops if rule.looks_at(top)]
+    added = max((len(rule.replacement(top)) - (top is not None) for rule, top in pairs), default=0)
     begun = len(machine.begin().after.stack)
-    return StackGrowth(len(machine.stack), max(0, added), silent.pushes(), begun, silent.step())
+    return StackGrowth(len(machine.stack), max(0, added), growing.pushes(), begun, growing.step())
 
 
-def _added(rule: Transition, top: str | None) -> int:
-    """The symbols that a rule puts on the stack, less the one it looks at."""
-    return len(rule.pushed(top)) - (top is not None)
-
-
-def _tops(machine: PushdownSystem, rule: Transition) -> Iterator[str | None]:
-    return (top for top in (*machine.stack, None) if rule.looks_at(top))
-
-
-class _SilentMoves:
+class _Growing:
     """The silent moves of each head: how many symbols stand in its symbol's place when they stop, how often they push."""
 
     def __init__(self, machine: PushdownSystem) -> None:
         self.machine = machine
-        self.ends = outcomes(machine)
+        self.silent = _follow_silent_moves(machine)
+        self.states = (*machine.states, *machine.final)
 
-    def popped(self, head: Head) -> str | None:
-        """The state in which silent moves have popped the head's symbol, or None if they stop above it."""
-        end = self.ends.get(head)
-        return end if isinstance(end, str) else None
-
-    def stop(self, state: str, symbols: Pushed) -> tuple[Head, Pushed] | str:
-        """The head above which silent moves stop, and what is left below it; or the state once all are popped."""
-        for place, symbol in enumerate(symbols):
-            after = self.popped(Head(state, symbol))
-            if after is None:
-                return Head(state, symbol), symbols[place + 1 :]
-            state = after
-        return state
-
-    def left(self, state: str, symbols: Pushed) -> int | str:
-        """How many symbols stand in the place of these when silent moves stop; or the state once all are popped."""
+    def left(self, state: str, symbols: Symbols) -> tuple[int, str | None]:
+        """How many symbols stand in the place of these when silent moves stop; and the state, if all were popped."""
         count = 0
-        while not isinstance(found := self.stop(state, symbols), str):
-            head, below = found
-            count += sum(symbol is not None for symbol in below)
-            rule = self.machine.rule(head.state, None, head.top)
-            if rule is None:
-                return count + (head.top is not None)
-            state, symbols = rule.target, (*rule.pushed(head.top), *([None] if head.top is None else []))
-        return found
+        while True:
+            heads, popped_in = _come_up(self.silent.popped, state, symbols)
+            if popped_in:
+                return 0, next(iter(popped_in))
+            head, below = heads[-1]
+            count += below
+            moves = self.silent.moves.get(head, [])
+            if not moves:
+                return count + (head.top is not None), None
+            state, symbols = moves[0]
 
     def step(self) -> int:
         """The most symbols that one label and its silent moves add."""
         below = self._growth_below()
         most = 0
-        for head in reachable_heads(self.machine):
-            if self.machine.rule(head.state, None, head.top) is None:
-                for target, symbols in moves_at(self.machine, head):
-                    left = self.left(target, symbols)
-                    here = below[left] if isinstance(left, str) else left
+        for head, moves in _reach(self.machine).moves.items():
+            if not self.silent.moves.get(head):
+                for lead in moves:
+                    count, after = self.left(*lead)
+                    here = count if after is None else below[after]
                     most = max(most, here - (head.top is not None))
         return most
 
     def _growth_below(self) -> dict[str, int]:
         """For each state, the most that silent moves add to a stack of any symbols, or take from it at least."""
-        states = (*self.machine.states, *self.machine.final)
-        found = {state: self._left_above_empty(state) for state in states}
+        ends = [(state, *self.left(state, (symbol,))) for state in self.states for symbol in self.machine.stack]
+        found = {state: self.left(state, (None,))[0] for state in self.states}
         changed = True
         while changed:
             changed = False
-            for state in states:
-                for symbol in self.machine.stack:
-                    left = self.left(state, (symbol,))
-                    growth = (found[left] if isinstance(left, str) else left) - 1
-                    if growth > found[state]:
-                        found[state], changed = growth, True
+            for state, count, after in ends:
+                growth = (count if after is None else found[after]) - 1
+                if growth > found[state]:
+                    found[state], changed = growth, True
         return found
-
-    def _left_above_empty(self, state: str) -> int:
-        left = self.left(state, (None,))
-        assert isinstance(left, int)  # noqa: S101 - the empty stack is never popped
-        return left
 
     def pushes(self) -> int | None:
         """The most pushing silent moves in a row, over all stacks; None where there is no most."""
-        machine = self.machine
         counts = self._pushes_at_heads()
-        found = dict.fromkeys((*machine.states, *machine.final), 0)
+        found = dict.fromkeys(self.states, 0)
         for _ in range(len(found) + 1):
             before = dict(found)
             for head, count in counts.items():
-                after = self.popped(head)
-                found[head.state] = max(found[head.state], count + (0 if after is None else before[after]))
+                popped = max((before[after] for after in self.silent.popped[head]), default=0)
+                found[head.state] = max(found[head.state], count + popped)
             if found == before:
                 break
         else:
             return None  # a way round that pushes
-        heads = (Head(state, top) for state in machine.states for top in (*machine.stack, None))
-        reading = {target for head in heads if head not in counts for target, _ in moves_at(machine, head)}
-        return max(found[state] for state in {machine.start, *reading})
+        reading = [head for head, moves in self.silent.moves.items() if not moves]
+        targets = {target for head in reading for target, _ in moves_at(self.machine, head)}
+        return max(found[state] for state in {self.machine.start, *targets})
 
     def _pushes_at_heads(self) -> dict[Head, int]:
         """The pushing silent moves from each head that has silent moves, until its symbol is popped or they stop."""
-        machine = self.machine
-        heads = [Head(state, top) for state in machine.states for top in (*machine.stack, None)]
-        rules = {head: rule for head in heads if (rule := machine.rule(head.state, None, head.top)) is not None}
-        counts = dict.fromkeys(rules, 0)
+        moves = {head: moves[0] for head, moves in self.silent.moves.items() if moves}
+        after = {head: [above.head for above in _come_up(self.silent.popped, *lead)[0]] for head, lead in moves.items()}
+        own = {head: int(_count(symbols) > (head.top is not None)) for head, (_, symbols) in moves.items()}
+        counts = dict.fromkeys(moves, 0)
         changed = True
         while changed:  # as often as the longest chain of heads has members: silent moves end
             changed = False
-            for head, rule in rules.items():
-                state: str | None = rule.target
-                count = int(_added(rule, head.top) > 0)
-                for symbol in (*rule.pushed(head.top), *([None] if head.top is None else [])):
-                    if state is None:
-                        break
-                    count += counts.get(Head(state, symbol), 0)
-                    state = self.popped(Head(state, symbol))
+            for head in counts:
+                count = own[head] + sum(counts.get(one, 0) for one in after[head])
                 if count > counts[head]:
                     counts[head], changed = count, True
         return counts

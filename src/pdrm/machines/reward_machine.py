@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Run, added, check_state, no_rule, read_word
-from pdrm.machines.findings import pattern_findings
+from pdrm.machines.configurations import Run, add_up, check_state, no_rule, read_word
+from pdrm.machines.findings import inspect_counting
 from pdrm.machines.guards import Guard, Label, Silent, check_guard
 from pdrm.machines.transitions import Otherwise, number_text, reward_of
-from pdrm.machines.wellformed import by_source, shared_faults, states_of
-from pdrm.machines.zero_patterns import Pattern, pattern_clashes
+from pdrm.machines.wellformed import find_faults, group_by_source, states_of
+from pdrm.machines.zero_patterns import Pattern, find_counting_clashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class RewardTransition:
     def __post_init__(self) -> None:
         check_guard(self.guard)
         object.__setattr__(self, "reward", reward_of(self.reward))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the rule reads no label: a fault in a reward machine."""
+        return isinstance(self.guard, Silent)
 
     def __str__(self) -> str:
         return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"
@@ -93,9 +98,9 @@ class RewardMachine:
         object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", by_source((*self.states, *self.final), self.transitions))
-        raise_all([*shared_faults(self), *_silent_rules(self)])
-        raise_all(pattern_clashes(self))
+        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
+        raise_all([*find_faults(self), *_silent_rules(self)])
+        raise_all(find_counting_clashes(self))
 
     def rules_from(self, state: str) -> tuple[RewardTransition, ...]:
         """The rules that leave a state, in the order they were written."""
@@ -103,7 +108,7 @@ class RewardMachine:
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        return pattern_findings(self)
+        return inspect_counting(self)
 
     def rule(self, state: str, label: Label) -> RewardTransition | None:
         """The one rule that applies."""
@@ -129,16 +134,16 @@ class RewardMachine:
     def _step(self, before: RewardConfiguration, label: Label) -> RewardStep:
         rule = self.rule(before.state, label)
         if rule is not None:
-            return RewardStep(label, before, rule, RewardConfiguration(rule.target), added([rule.reward]))
+            return RewardStep(label, before, rule, RewardConfiguration(rule.target), add_up([rule.reward]))
         if self.otherwise.action == "error":
             raise no_rule(self.name, label, before)
         target = before.state if self.otherwise.target is None else self.otherwise.target
-        return RewardStep(label, before, None, RewardConfiguration(target), added([self.otherwise.reward]))
+        return RewardStep(label, before, None, RewardConfiguration(target), add_up([self.otherwise.reward]))
 
 
 def _silent_rules(machine: RewardMachine) -> Iterator[PdrmError]:
     for rule in machine.transitions:
-        if isinstance(rule.guard, Silent):
+        if rule.silent:
             yield CannotRead(
                 f"a reward machine has no silent moves: rule {rule}",
                 where=rule.where,

@@ -130,7 +130,7 @@ def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> No
 
 def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]) -> _Move:
     """A rule at one top of stack: `z` is resolved, and a top that is put straight back is not popped."""
-    pushed = rule.pushed(top)
+    pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
     push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
     return _Move(states[rule.target], int(top is not None and not kept), push, float(rule.reward).hex())

@@ -28,7 +28,7 @@ class Transition:
 
     >>> from pdrm.machines.guards import Event
     >>> rule = Transition("u0", "u1", Event("A"), "z", ("A", "z"), -0.01)
-    >>> print(rule, rule.pushed("#"))
+    >>> print(rule, rule.replacement("#"))
     u0 -> u1 : A, z / A z, -0.01 ('A', '#')
     """
 
@@ -54,7 +54,7 @@ class Transition:
         """Whether the rule applies to this top symbol (None: the empty stack)."""
         return self.top in (top, NONE) or (self.top == ANY and top is not None)
 
-    def pushed(self, top: str | None) -> Stack:
+    def replacement(self, top: str | None) -> Stack:
         """The symbols that take the place of `top`, with `z` standing for it and a symbol not looked at left there."""
         replaced = tuple(top if symbol == ANY and top is not None else symbol for symbol in self.push)
         return replaced if self.top != NONE or top is None else (*replaced, top)

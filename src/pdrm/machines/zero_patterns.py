@@ -11,9 +11,7 @@ from itertools import product
 from typing import NamedTuple, Protocol
 
 from pdrm.errors import Nondeterministic, TooManyCases
-from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.guards import Silent
-from pdrm.machines.wellformed import Machine, Rule, clashes_where
+from pdrm.machines.wellformed import Machine, Rule, find_clashes, labels_left
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -32,14 +30,11 @@ class CountingRule(Rule, Protocol):
     def changes(self) -> tuple[int, ...]: ...
 
 
-class CountingMachine(Machine, Protocol):
+class CountingMachine(Machine[CountingRule], Protocol):
     """A counting reward automaton, or a reward machine as one without counters."""
 
     @property
     def counters(self) -> int: ...
-    @property
-    def alphabet(self) -> Alphabet: ...
-    def rules_from(self, state: str) -> tuple[CountingRule, ...]: ...
 
 
 class Case(NamedTuple):
@@ -71,7 +66,7 @@ def pattern_text(values: Sequence[object]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def pattern_clashes(machine: CountingMachine) -> list[Nondeterministic | TooManyCases]:
+def find_counting_clashes(machine: CountingMachine) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once, each with a label and a zero pattern where they do."""
 
     def place(one: CountingRule, other: CountingRule) -> str | None:
@@ -81,7 +76,7 @@ def pattern_clashes(machine: CountingMachine) -> list[Nondeterministic | TooMany
         return f" and counters {pattern_text(zeros)}" if zeros else ""
 
     ways = "the labels or the tests" if machine.counters else "the labels"
-    return clashes_where(
+    return find_clashes(
         machine,
         place,
         fix=f"make {ways} differ, or declare `exclusive` events",
@@ -103,11 +98,11 @@ def reachable_cases(machine: CountingMachine) -> set[Case]:
 
 
 def _successors(machine: CountingMachine, case: Case) -> Iterator[Case]:
-    rules = applicable_rules(machine, case)
+    rules = rules_in(machine, case)
     for rule in rules:
         ways = [_zeros_after(zero, change) for zero, change in zip(case.zeros, rule.changes, strict=True)]
         yield from (Case(rule.target, zeros) for zeros in product(*ways))
-    if machine.otherwise.target is not None and unread(machine, case, rules):
+    if machine.otherwise.target is not None and labels_left(machine, case.state, rules):
         yield Case(machine.otherwise.target, case.zeros)
 
 
@@ -118,17 +113,9 @@ def _zeros_after(zero: str, change: int) -> str:
     return zero if change == 0 or zero == ZERO else ZERO + NONZERO
 
 
-def applicable_rules(machine: CountingMachine, case: Case) -> list[CountingRule]:
+def rules_in(machine: CountingMachine, case: Case) -> list[CountingRule]:
     """The rules that apply in a case for some label."""
     if case.state in machine.final:
         return []
     rules = [rule for rule in machine.rules_from(case.state) if matches(rule.tests, case.zeros)]
-    return [rule for rule in rules if isinstance(rule.guard, Silent) or machine.alphabet.cubes(rule.guard)]
-
-
-def unread(machine: CountingMachine, case: Case, rules: list[CountingRule]) -> str:
-    """The labels that fall to `otherwise`, as text; none where a silent rule applies or the machine has ended."""
-    if case.state in machine.final or any(isinstance(rule.guard, Silent) for rule in rules):
-        return ""
-    left = machine.alphabet.uncovered(rule.guard for rule in rules)
-    return machine.alphabet.described(left)
+    return [rule for rule in rules if rule.silent or machine.alphabet.cubes(rule.guard)]

@@ -91,6 +91,6 @@ class QuickStep:
 
 def _quick(rule: Transition, top: str | None) -> QuickMove:
     """A rule at one top of stack. Sums of rewards start from 0.0, so that a lone -0.0 is paid as 0.0, as everywhere."""
-    pushed = rule.pushed(top)
+    pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
     return QuickMove(rule.target, top is not None and not kept, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
