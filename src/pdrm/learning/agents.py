@@ -1,0 +1,678 @@
+"""Agents are settings: frozen dataclasses with a docstring under each field, and one list of them by name.
+
+Command-line options, `--set name=value`, study files, the settings page and help are derived from the fields; wrong values are
+refused when they are set. Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's
+names, meanings and defaults; what is ours is marked. Nothing here learns: see `tabular/` and `deep/`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping
+from dataclasses import Field, asdict, dataclass, fields, replace
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
+from pdrm.product.views import FullStack, TopK, View
+from pdrm.task import COUNTED, Task
+
+MOST = 2**31 - 1
+"""Of episodes, steps and updates."""
+MOST_TEST_EPISODES = 1_000_000
+"""What each of them paid is kept."""
+LONGEST_K = 100
+"""Digits. A shorter k that is too large for a table is refused with it."""
+FULL, NOTHING = "full", "none"
+"""In place of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """What every agent has."""
+
+    name: ClassVar[str] = ""
+    """As the command line and study files call it."""
+    deep: ClassVar[bool] = False
+    unit: ClassVar[str] = "episodes"
+    """What training is counted in."""
+
+    k: int | str = 1
+    """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
+
+    @property
+    def view(self) -> View | None:
+        """The view of the stack; None: nothing of the machine is seen."""
+        if self.k == NOTHING:
+            return None
+        return FullStack() if self.k == FULL else TopK(int(self.k))
+
+    @property
+    def total(self) -> int:
+        """How long it trains, in its unit."""
+        raise NotImplementedError
+
+    def record(self) -> dict[str, Any]:
+        """The settings as JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def with_settings(self, **given: Any) -> Self:  # noqa: ANN401 - settings of several types
+        """The same agent with other settings; ones it does not have are refused."""
+        check_known(type(self), given)
+        return replace(self, **given)
+
+
+def _check_k(k: object, *, none: bool) -> int | str:
+    """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
+    if isinstance(k, str) and k.isascii() and k.isdigit() and len(k) < LONGEST_K:
+        return int(k)
+    if k == FULL or (none and k == NOTHING) or (isinstance(k, int) and not isinstance(k, bool) and k >= 0):
+        return k if isinstance(k, str) else int(str(k))
+    others = "full or none" if none else "or full"
+    raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix="--k 1")
+
+
+# --- Tabular agents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tabular(Agent):
+    """What every tabular agent has.
+
+    >>> Tabular(episodes=10).discount
+    0.99
+    """
+
+    episodes: int = 10_000
+    """Training episodes."""
+    learning_rate: float = 0.5
+    """α"""
+    discount: float = 0.99
+    """γ"""
+    epsilon: float = 1.0
+    """ε at first: the share of random actions."""
+    epsilon_decay: float = 0.995
+    """ε is multiplied by this after every episode ..."""
+    epsilon_least: float = 0.01
+    """... down to this."""
+    step_limit: int | None = None
+    """Steps after which an episode is cut off; None: the domain's own limit."""
+    seconds_per_episode: float | None = None
+    """Wall-clock seconds after which an episode is cut off, as in the paper; None: never. The result then depends on the
+    computer and its load."""
+    test_every: int = 100
+    """Training episodes between two tests."""
+    test_episodes: int = 10
+    """Greedy episodes per test."""
+
+    def __post_init__(self) -> None:
+        Agent.__post_init__(self)
+        for name in ("learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_least"):
+            value = getattr(self, name)
+            if not _is_number(value) or not 0 <= value <= 1:
+                raise _bad_setting(name, value, "a number from 0 to 1", "0.5")
+        if self.epsilon_least > self.epsilon:
+            wanted = f"at most epsilon, {self.epsilon!r}"
+            raise _bad_setting("epsilon_least", self.epsilon_least, wanted, f"{self.epsilon}")
+        _check_positive(self, "episodes", "step_limit", "test_every")
+        _check_positive(self, "test_episodes", most=MOST_TEST_EPISODES)
+        seconds = self.seconds_per_episode
+        if seconds is not None and not (_is_number(seconds) and 0 < seconds < inf):
+            raise _bad_setting("seconds_per_episode", seconds, "a number above 0", "0.03")
+
+    @property
+    def total(self) -> int:
+        return self.episodes
+
+
+def _check_positive(settings: Tabular, *names: str, most: int = MOST) -> None:
+    """Raise unless each of these settings is None or an integer from 1 to the most there may be."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most):
+            raise _bad_setting(name, value, f"an integer from 1 to {most:,}", "100")
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number (a truth value is not)."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _bad_setting(name: str, value: object, wanted: str, example: str) -> BadSetting:
+    """The error that a setting is out of its range."""
+    said = f" (--{name.replace('_', '-')} {example})"
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example}{said}")
+
+
+class Counterfactuals(StrEnum):
+    """Which experiences CpRM imagines beside the real one (Section 6): every machine state with certain observed stacks."""
+
+    NONE = "none"
+    """None: plain Q-learning."""
+    EXHAUSTIVE = "exhaustive"
+    """Every stack observed so far, as Algorithms 1 and 2 are printed."""
+    DEDUPLICATED = "deduplicated"
+    """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
+    CO_OBSERVED = "co-observed"
+    """The stacks that were observed together with the present environment state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QLearning(Tabular):
+    """Q-learning over what the agent sees of the environment, the machine and its stack.
+
+    >>> QLearning(k=1, episodes=10, learning_rate=0.1).epsilon
+    1.0
+    """
+
+    name: ClassVar[str] = "q"
+
+    updates_per_episode: int | None = None
+    """Updates after which an episode is cut off (in place of the paper's wall-clock limit); None: never."""
+
+    def __post_init__(self) -> None:
+        Tabular.__post_init__(self)
+        _check_positive(self, "updates_per_episode")
+        self._check_imagined()
+
+    @property
+    def counterfactuals(self) -> Counterfactuals:
+        """The choice of counterfactual experiences: none, but for CpRM."""
+        return Counterfactuals.NONE
+
+    @property
+    def updates_per_step(self) -> int | None:
+        """Counterfactual updates per step at most; None: all of them."""
+        return None
+
+    @property
+    def operations_per_episode(self) -> int | None:
+        """Moves of a counting automaton after which an episode is cut off; None: never."""
+        return None
+
+    def _check_imagined(self) -> None:
+        """Raise unless the settings about counterfactual experiences and counters are sound."""
+        _check_positive(self, "updates_per_step", "operations_per_episode")
+        if isinstance(self, CpRM | CountingCQL):
+            known = [choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE]
+            if self.counterfactuals not in known:
+                fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
+                raise BadSetting(
+                    fault, fix=f"{did_you_mean(str(self.counterfactuals), known)} (without any it is Q-learning)"
+                )
+            object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpRM(QLearning):
+    """Q-learning with counterfactual experiences (Section 6): every step also teaches what would have happened elsewhere.
+
+    >>> CpRM(k=1).counterfactuals
+    <Counterfactuals.DEDUPLICATED: 'deduplicated'>
+    """
+
+    name: ClassVar[str] = "cprm"
+
+    counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
+    """Which experiences are imagined: `exhaustive` (as printed), `deduplicated` or `co-observed`."""
+    updates_per_step: int | None = None
+    """Counterfactual updates per step at most, taken in turn; None: all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingQ(QLearning):
+    """Q-learning over the counters of a counting reward automaton in place of a stack, all of which it sees.
+
+    >>> CountingQ().k
+    'full'
+    """
+
+    name: ClassVar[str] = "cra-q"
+
+    k: int | str = FULL
+    operations_per_episode: int | None = None
+    """Moves of the automaton, real or imagined, beyond which an episode is cut off before the step that would make them (in
+    place of the paper's wall-clock limit); None: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingCQL(CountingQ):
+    """Q-learning over counters with counterfactual experiences, the counting automata's own method (CQL)."""
+
+    name: ClassVar[str] = "cra-cql"
+
+    counterfactuals: Counterfactuals = Counterfactuals.EXHAUSTIVE
+    """Which experiences are imagined: `exhaustive`, `deduplicated` or `co-observed`."""
+    updates_per_step: int | None = None
+    """Counterfactual updates per step at most, taken in turn; None: all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchical(Tabular):
+    """A meta-policy over options, learnt together with the options' policies: one α, γ and ε for both
+    (ε is the share of random options, and of random actions within them).
+
+    >>> Hierarchical(episodes=10, learning_rate=0.01).r_minus
+    0.0
+    """
+
+    name: ClassVar[str] = "hrm"
+
+    r_plus: float | None = None
+    """r⁺: what an option's policy is paid for achieving the option; None: the domain's scale, the largest reward or cost that
+    the machine or the environment gives at once, and at least 1 (HRM's own r⁺)."""
+    r_minus: float = 0.0
+    """r⁻: what it is paid where another move changes the configuration; nothing, as in HRM."""
+
+    def __post_init__(self) -> None:
+        Tabular.__post_init__(self)
+        r_plus = 1.0 if self.r_plus is None else self.r_plus
+        for name, value in (("r_plus", r_plus), ("r_minus", self.r_minus)):
+            if not (_is_number(value) and isfinite(value)):
+                raise _bad_setting(name, value, "a finite number", "1.0")
+        if self.r_minus >= r_plus:
+            wanted = f"less than r_plus, which is {r_plus!r} or more"
+            raise _bad_setting("r_minus", self.r_minus, wanted, f"{r_plus - 1.0!r}")
+
+
+# --- Deep agents
+
+Number = Any
+"""A number, or a traced scalar array: runs that differ in such a number alone are then one compiled program."""
+SHARES = ("gamma", "gae_lambda", "exploration_initial_eps", "exploration_final_eps", "exploration_fraction", "tau")
+"""Settings that lie between 0 and 1."""
+FROM_ZERO = ("k", "ent_coef", "vf_coef", "learning_starts", "counterfactuals")
+"""Settings that may be 0; all others are above."""
+INTEGERS = ("int", "int | None", "tuple[int, ...]")
+"""How fields of integers are annotated."""
+TESTS_PER_RUN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deep(Agent):
+    """What every deep agent has."""
+
+    deep: ClassVar[bool] = True
+    unit: ClassVar[str] = "timesteps"
+
+    total_timesteps: Number = 100_000
+    """Steps of training, over all environments; the schedules refer to it."""
+    n_envs: int = 8
+    """Environments side by side."""
+    learning_rate: Number = 3e-4
+    """The optimiser's."""
+    linear_decay: bool = False
+    """Ours: whether the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
+    gamma: Number = 0.99
+    """The discount."""
+    net_arch: tuple[int, ...] = (64, 64)
+    """Units of the hidden layers, of actor and critic each."""
+    reward_scale: Number = 1.0
+    """Ours: what rewards are multiplied by for the networks. Reported returns are raw."""
+    reward_clip: Number = None
+    """Ours: scaled rewards beyond this are cut to it, for the networks; None: none are."""
+    staggered: bool = False
+    """Ours: whether the first episodes begin at clocks spread over the step limit, so that not all end together."""
+    depth: int | None = None
+    """Ours: symbols that a stack has room for; None: what the task can need, 32 to 1,024."""
+    test_every: int | None = None
+    """Ours: steps between two tests; None: a twentieth of all."""
+    test_episodes: int = 5
+    """Ours: episodes without exploration per test."""
+
+    def __post_init__(self) -> None:
+        Agent.__post_init__(self)
+        if isinstance(self.net_arch, list):
+            object.__setattr__(self, "net_arch", tuple(self.net_arch))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for one in value if isinstance(value, tuple | list) else (value,):
+                _check_number(field, one)
+
+    @property
+    def total(self) -> int:
+        return int(self.total_timesteps)
+
+    @property
+    def steps_between_tests(self) -> int:
+        """`test_every`, or its default."""
+        return max(1, self.total // TESTS_PER_RUN) if self.test_every is None else self.test_every
+
+
+def _check_number(field: Field[Any], value: object) -> None:
+    """Raise unless a number is one that the field may have; what is traced cannot be looked at."""
+    name, whole = field.name, field.type in INTEGERS
+    fault = f"{name} is {value}"
+    if whole and (isinstance(value, bool | str) or (isinstance(value, Real) and not isinstance(value, Integral))):
+        raise BadSetting(fault, fix=f"{name} must be an integer, such as {name}={_example(field)}")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return
+    number = float(value)
+    if not isfinite(number):
+        raise BadSetting(fault, fix=f"{name} must be a finite number")
+    if name in SHARES and not 0 <= number <= 1:
+        raise BadSetting(fault, fix=f"{name} must be between 0 and 1")
+    if name != "target_entropy" and (number < 0 or (number == 0 and name not in (*FROM_ZERO, *SHARES))):
+        raise BadSetting(fault, fix=f"{name} must be above 0")
+
+
+def _example(field: Field[Any]) -> str:
+    """A field's default as one writes it after `--set`."""
+    default = 100 if field.default is None else field.default
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PPO(Deep):
+    """Proximal policy optimisation.
+
+    >>> PPO(n_steps=128).clip_range
+    0.2
+    """
+
+    name: ClassVar[str] = "ppo"
+
+    n_steps: int = 2048
+    """Steps of each environment between updates."""
+    batch_size: int = 64
+    """Experiences per update."""
+    n_epochs: int = 10
+    """How often the same experiences are gone through."""
+    gae_lambda: float = 0.95
+    """λ of generalised advantage estimation."""
+    clip_range: float = 0.2
+    """How far the new policy may differ from the old."""
+    clip_range_vf: Number = None
+    """How far a value may move from the old one; None: as far as it likes. In the unit of scaled rewards."""
+    normalize_advantage: bool = True
+    """Whether a batch's advantages are brought to mean 0 and deviation 1."""
+    ent_coef: Number = 0.0
+    """Weight of the policy's entropy in the loss."""
+    vf_coef: float = 0.5
+    """Weight of the value's error in the loss."""
+    max_grad_norm: float = 0.5
+    """Longer gradients are shortened to this."""
+    target_kl: float | None = None
+    """No further update once the approximate divergence from the old policy is beyond 1.5 times this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecurrentPPO(PPO):
+    """PPO with an LSTM each for actor and critic, before their hidden layers.
+
+    >>> RecurrentPPO().lstm_hidden_size
+    256
+    """
+
+    name: ClassVar[str] = "rppo"
+
+    n_steps: int = 128
+    batch_size: int = 128
+    lstm_hidden_size: int = 256
+    """Units of each LSTM."""
+    sequence_length: int = 16
+    """Ours: gradients flow back through so many steps (in sb3-contrib through as many as a batch holds). It divides
+    `n_steps` and `batch_size`."""
+
+    def __post_init__(self) -> None:
+        PPO.__post_init__(self)
+        if self.n_steps % self.sequence_length or self.batch_size % self.sequence_length:
+            raise BadSetting(
+                f"sequences of {self.sequence_length} steps do not fill {self.n_steps} steps and batches of {self.batch_size}",
+                fix="let sequence_length divide n_steps and batch_size",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffPolicy(Deep):
+    """What DQN and SAC share."""
+
+    buffer_size: int = 1_000_000
+    """Transitions kept, over all environments."""
+    learning_starts: int = 100
+    """Steps, over all environments, before the first update."""
+    batch_size: int = 256
+    """Experiences per update."""
+    tau: Number = 1.0
+    """How far the target network moves to the network, at each of its updates."""
+    train_freq: int = 4
+    """Steps of each environment between updates."""
+    gradient_steps: int = 1
+    """Updates then."""
+    n_steps: int = 1
+    """Rewards of so many steps are summed, discounted, before a value is trusted."""
+    counterfactuals: int = 0
+    """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DQN(OffPolicy):
+    """Deep Q-learning.
+
+    >>> DQN().exploration_fraction
+    0.1
+    """
+
+    name: ClassVar[str] = "dqn"
+
+    learning_rate: Number = 1e-4
+    batch_size: int = 32
+    target_update_interval: int = 10_000
+    """Steps, over all environments, between updates of the target network."""
+    exploration_fraction: float = 0.1
+    """The share of training during which ε falls."""
+    exploration_initial_eps: float = 1.0
+    """ε at first."""
+    exploration_final_eps: float = 0.05
+    """ε at last."""
+    max_grad_norm: float = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SAC(OffPolicy):
+    """Soft actor-critic, for continuous actions.
+
+    >>> SAC().tau
+    0.005
+    """
+
+    name: ClassVar[str] = "sac"
+
+    net_arch: tuple[int, ...] = (256, 256)
+    tau: Number = 0.005
+    train_freq: int = 1
+    ent_coef: float | None = None
+    """The weight of entropy; None: learnt, towards `target_entropy`."""
+    target_entropy: float | None = None
+    """None: minus the number of an action's numbers."""
+
+
+# --- The agents by name, and what they are set to unless told otherwise
+
+AGENTS: dict[str, type[Agent]] = {
+    kind.name: kind for kind in (QLearning, CpRM, Hierarchical, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
+}
+"""Every agent, by its name."""
+
+OPERATIONS = 30_000
+"""Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
+about what the paper's 0.03 seconds an episode allow."""
+
+_MAZE = {"learning_rate": 0.5, "epsilon": 1.0, "epsilon_decay": 0.995, "epsilon_least": 0.01, "discount": 0.99}
+_DELIVER = {"learning_rate": 0.01, "epsilon": 1.0, "epsilon_decay": 0.9995, "epsilon_least": 0.1, "discount": 0.99}
+
+PAPER_SETTINGS: dict[str, dict[str, Any]] = {
+    "letter": {
+        "episodes": 5_000,
+        "learning_rate": 0.01,
+        "epsilon": 0.01,
+        "epsilon_decay": 1.0,
+        "epsilon_least": 0.01,
+        "discount": 0.99,
+    },
+    "maze-5x5": {"episodes": 10_000, **_MAZE},
+    "maze-10x10": {"episodes": 10_000, **_MAZE},
+    "maze-20x20": {"episodes": 10_000, **_MAZE},
+    "multi-10x10": {"episodes": 10_000, **_MAZE, "discount": 0.9},
+    "multi-20x20": {"episodes": 10_000, **_MAZE, "discount": 0.9},
+    "deliver-8": {"episodes": 10_000, **_DELIVER},
+    "deliver-4-8": {"episodes": 15_000, **_DELIVER},
+    # Appendix C gives no rates for PaintWorld; these are the mazes', tested as it says.
+    "paint": {"episodes": 500, **_MAZE, "test_every": 5},
+    "echo": {"episodes": 2_000, **_MAZE},
+}
+"""The paper's settings for each of its domains (Appendices C and E), for tabular agents."""
+
+_TUNED = {
+    "total_timesteps": 78_643_200,
+    "learning_rate": 7e-4,
+    "n_envs": 2_048,
+    "n_steps": 64,
+    "n_epochs": 4,
+    "batch_size": 16_384,
+    "linear_decay": True,
+    "ent_coef": 0.003,
+    "reward_scale": 1e-3,
+    "reward_clip": 10.0,
+    "net_arch": (128, 128),
+    "staggered": True,
+    "test_episodes": 20,
+}
+"""Many environments, a larger learning rate and network than printed, scaled rewards (the last one as if it were 1e4)."""
+_OFF_POLICY = {
+    "n_envs": 64,
+    "train_freq": 4,
+    "gradient_steps": 8,
+    "n_steps": 10,
+    "batch_size": 256,
+    "buffer_size": 500_000,
+    "learning_starts": 20_000,
+    "gamma": 0.98,
+    "net_arch": (256, 256),
+    "staggered": True,
+}
+"""Of a sweep over discounts, rates, scales and steps of a target, with one seed each, what served the agents without
+counterfactual experiences best. With one-step targets neither learnt the task."""
+
+WATER_SETTINGS: dict[str, dict[str, Any]] = {
+    "ppo": _TUNED,
+    "rppo": {**_TUNED, "lstm_hidden_size": 128, "sequence_length": 16, "net_arch": (128,)},
+    "dqn": {
+        **_OFF_POLICY,
+        "total_timesteps": 6_144_000,
+        "learning_rate": 1e-4,
+        "tau": 0.05,
+        "target_update_interval": 256,
+        "reward_scale": 1e-3,
+        "reward_clip": 10.0,
+    },
+    "sac": {
+        **_OFF_POLICY,
+        "total_timesteps": 3_072_000,
+        "learning_rate": 1e-3,
+        "reward_scale": 0.1,
+        "reward_clip": 1_000.0,
+    },
+}
+"""Ours: the settings tuned for WaterWorld, for each deep agent."""
+
+
+def kind_of(name: str) -> type[Agent]:
+    """The kind of agent that has this name.
+
+    >>> kind_of("cprm").__name__
+    'CpRM'
+    """
+    if name not in AGENTS:
+        raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(name, AGENTS))
+    return AGENTS[name]
+
+
+def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
+    """Raise unless the agent has every one of these settings."""
+    known = [field.name for field in fields(kind)]
+    for setting in given:
+        if setting not in known:
+            others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
+            used = f" (agents that have it: {', '.join(others)})" if others else ""
+            raise BadSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=did_you_mean(setting, known) + used)
+
+
+def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
+    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given.
+
+    >>> agent_for(Task("letter"), "q", {"k": 0}).learning_rate
+    0.01
+    """
+    kind, chosen = kind_of(name), dict(given or {})
+    check_known(kind, chosen)
+    return kind(**{**default_settings(task, kind), **chosen})
+
+
+def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
+    """What a kind of agent is set to for a task unless told otherwise, where that differs from its own defaults."""
+    if kind.deep:
+        return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
+    given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
+    simulates = task.text is not None or task.machine.name not in COUNTED
+    return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and simulates else {})}
+
+
+@cache
+def describe_settings(kind: type[Agent]) -> dict[str, str]:
+    """What each setting of an agent means: the docstring under its field, in the class or the nearest parent that has one.
+
+    >>> describe_settings(QLearning)["discount"]
+    'γ'
+    """
+    texts: dict[str, str] = {}
+    for parent in reversed(kind.__mro__[:-1]):
+        (body,) = (
+            node.body
+            for node in ast.parse(textwrap.dedent(inspect.getsource(parent))).body
+            if isinstance(node, ast.ClassDef)
+        )
+        for field, text in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                texts[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    return {field.name: texts[field.name] for field in fields(kind)}
+
+
+def parse_setting(kind: type[Agent], word: str) -> tuple[str, Any]:
+    """A setting from `name=value`, of the type that the field has.
+
+    >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=200")
+    (('net_arch', (128, 128)), ('episodes', 200))
+    """
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
+    check_known(kind, {name: text})
+    field = next(field for field in fields(kind) if field.name == name)
+    try:
+        return name, _read_value(text, field)
+    except (KeyError, ValueError):
+        raise BadSetting(f"`{text}` is not a value for `{name}`", fix=f"its default is {field.default}") from None
+
+
+def _read_value(text: str, field: Field[Any]) -> Any:  # noqa: ANN401 - a number, a flag, a word, or several numbers
+    if field.name == "k" or isinstance(field.default, str):
+        return text
+    if text.lower() == "none" and "None" in str(field.type):
+        return None
+    if isinstance(field.default, bool):
+        return {"true": True, "false": False}[text.lower()]
+    if isinstance(field.default, tuple):
+        return tuple(int(part) for part in text.split(","))
+    number = float(text)
+    whole = field.type in INTEGERS or isinstance(field.default, int)
+    return int(number) if whole and number.is_integer() else number
