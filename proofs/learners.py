@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
+
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.tabular import learner_tables as at
@@ -16,7 +18,6 @@ from pdrm.learning.tabular.policy import Policy, policy_of
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton

@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pdrm.experiments.curves import CURVES, SUMMARY
 from pdrm.experiments.run_study import RUNS, run_study
+
+from pdrm.experiments.curves import CURVES, SUMMARY
 from pdrm.experiments.store import TIMING
 from pdrm.experiments.study import Study
 from pdrm.experiments.study_file import load_study

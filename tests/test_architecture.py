@@ -21,7 +21,7 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("files",),
+    ("progress", "files"),
     ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -9,6 +9,8 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from pdrm.learning.tabular.settings import Counterfactuals
+
 import pdrm
 from pages.concepts.counterfactual import Imagined
 from pages.concepts.labels import Move
@@ -19,7 +21,6 @@ from pdrm.drawing.label_tokens import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.learning.tabular.evaluation import Trained
-from pdrm.learning.tabular.settings import Counterfactuals
 from pdrm.machines.guards import label_text
 from pdrm.task import pushdown_machine
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import CannotWrite
+from pdrm.errors import CannotWrite, PdrmError
 
 # --- Files written whole or not at all: whoever reads one finds the old content or the new, never half of it.
 #
@@ -147,3 +147,18 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
         return True
     path, file = Path(word), folder / word
     return path.name == word and not path.suffix and (file.is_dir() or not file.exists())
+
+
+def describe_fault(error: Exception, file: str = "it") -> str:
+    """What an error that was met while reading a file says to a person.
+
+    >>> describe_fault(KeyError("agent"), "spec.json")
+    'spec.json has no `agent`'
+    """
+    if isinstance(error, PdrmError):
+        return error.message
+    if isinstance(error, OSError):
+        return f"{Path(str(error.filename)).name} cannot be opened: {(error.strerror or type(error).__name__).lower()}"
+    if isinstance(error, KeyError) and error.args:
+        return f"{file} has no `{error.args[0]}`"
+    return str(error) if file == "it" else f"{file} is damaged ({error})"

@@ -97,7 +97,8 @@ class Task:
         return hash(self._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.domain, self.machine, self.success)
+        domain = self.name if self.catalogued else self.domain
+        return _rebuild, (domain, None if self.text is None else self.machine, self.success)
 
     @property
     def text(self) -> str | None:
@@ -182,7 +183,7 @@ class Task:
         return (*(repr(value) for value in self.record().values()), self.success)
 
 
-def _rebuild(domain: Domain, machine: AnyMachine, success: tuple[str, ...]) -> Task:
+def _rebuild(domain: DomainLike, machine: AnyMachine | None, success: tuple[str, ...]) -> Task:
     """A task sent to another process."""
     return Task(domain, machine, success=success)
 

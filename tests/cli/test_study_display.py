@@ -3,10 +3,10 @@
 import time
 
 import pytest
-
 from pdrm.cli.display import Watched
-from pdrm.experiments.execution import planned
 from pdrm.experiments.run_study import store_in
+
+from pdrm.experiments.execution import planned
 from pdrm.experiments.store import perform
 from tests.experiments.small import small_study
 

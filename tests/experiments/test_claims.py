@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pdrm.experiments.run_study import run_study, store_in
 
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judged
 from pdrm.experiments.paper.paper_figures import STUDIES
-from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import Store
 from tests.experiments.small import keep_small_sizes
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pdrm.experiments.run_study import run_study, store_in
+from pdrm.learning.tabular.run import RunSpec
 
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.execution import MOST_DEATHS, STARTED, Workers, planned, run_all
-from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import Store, perform
 from pdrm.experiments.study import Line, Panel, Study
-from pdrm.learning.tabular.run import RunSpec
 from tests.experiments.small import files, small_study
 
 

@@ -1,12 +1,12 @@
 """A folder says which studies it is about: what is read from it asks for the very same runs."""
 
 import pytest
+from pdrm.experiments.run_study import run_study, store_in
 
 import pdrm
 from pdrm.errors import BadRunFolder
 from pdrm.experiments.curves import recorded
 from pdrm.experiments.paper.paper_figures import figures
-from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.study import STUDIES, Line, Panel, Study, keep_studies, kept_studies
 from tests.experiments.small import SHORT, small_study
 

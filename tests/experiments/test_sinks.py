@@ -7,6 +7,8 @@ import sys
 
 import pytest
 import wandb
+from pdrm.learning.tabular.agents import settings_for
+from pdrm.learning.tabular.run import RunSpec, execute
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 from wandb.proto.wandb_internal_pb2 import Record
@@ -14,8 +16,6 @@ from wandb.proto.wandb_internal_pb2 import Record
 from pdrm.errors import BadSetting, MissingPackage
 from pdrm.experiments import sinks
 from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for, together
-from pdrm.learning.tabular.agents import settings_for
-from pdrm.learning.tabular.run import RunSpec, execute
 
 NAMES = ["test/return", "test/return_lowest", "test/steps", "train/epsilon", "train/rows", "train/steps"]
 

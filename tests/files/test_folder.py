@@ -1,16 +1,16 @@
 """Folders that cannot be made are an error with a way out, wherever one is asked for."""
 
 import pytest
+from pdrm.experiments.run_study import run_study, store_in
+from pdrm.experiments.water_runs import programs_of, record
+from pdrm.learning.tabular.run import RunSpec, execute
+from pdrm.learning.tabular.settings import QLearning
 
 from pdrm.errors import CannotWrite
-from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.store import perform
-from pdrm.experiments.water_runs import programs_of, record
 from pdrm.files import ensure_folder
 from pdrm.learning.deep import deep_run as deep
 from pdrm.learning.deep.deep_training import settings_of
-from pdrm.learning.tabular.run import RunSpec, execute
-from pdrm.learning.tabular.settings import QLearning
 from pdrm.report.build import write_report
 
 SPEC = RunSpec("letter", "q", "1", QLearning(episodes=1), seed=0)

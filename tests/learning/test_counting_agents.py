@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
+from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import FREE, Index
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters

@@ -4,17 +4,17 @@ clock episodes take about as long as they may. And where an episode is cut, what
 import time
 
 import pytest
+from pdrm.learning.tabular.agents import settings_for, training_for
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.agents import settings_for, training_for
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.views import FullStack, TopK

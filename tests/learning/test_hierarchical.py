@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pdrm.learning.tabular.settings import Hierarchical
 
 from pdrm.domains import from_arrays
 from pdrm.domains.paper_domains import domain
@@ -11,7 +12,6 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, options_of, reward_for_achieving
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import Values
-from pdrm.learning.tabular.settings import Hierarchical
 from pdrm.learning.tabular.training import HierarchicalTraining
 from pdrm.product.exploration import Explored
 from pdrm.product.views import FullStack, TopK

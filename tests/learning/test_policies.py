@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from pdrm.learning.tabular.agents import settings_for, training_for
+from pdrm.learning.tabular.run import RunSpec, execute
 
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import text_of
-from pdrm.learning.tabular.agents import settings_for, training_for
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
-from pdrm.learning.tabular.run import RunSpec, execute
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 

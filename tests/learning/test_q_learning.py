@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
@@ -10,7 +11,6 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, VALUES, corridor

@@ -10,14 +10,14 @@ import time
 
 import numpy as np
 import pytest
+from pdrm.learning.tabular.agents import settings_for
+from pdrm.learning.tabular.run import RunSpec, execute, is_done
+from pdrm.learning.tabular.settings import QLearning
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
 from pdrm.language.loading import catalogue
 from pdrm.learning.tabular import run
-from pdrm.learning.tabular.agents import settings_for
 from pdrm.learning.tabular.policy import load_policy
-from pdrm.learning.tabular.run import RunSpec, execute, is_done
-from pdrm.learning.tabular.settings import QLearning
 from pdrm.learning.tabular.training import Training
 
 SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")

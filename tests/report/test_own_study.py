@@ -3,8 +3,8 @@
 import re
 
 import pytest
-
 from pdrm.experiments.run_study import run_study, store_in
+
 from pdrm.experiments.study import Line, Panel, Study
 from pdrm.report.build import write_own_report
 from tests.experiments.small import SHORT

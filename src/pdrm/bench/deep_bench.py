@@ -23,9 +23,9 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, PdrmError
 from pdrm.files import ensure_folder
 from pdrm.language.loading import catalogue
-from pdrm.learning.deep.deep_run import device_name, on_accelerator
-from pdrm.learning.deep.deep_settings import PPO, Deep
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.learning.agents import PPO, Deep
+from pdrm.learning.deep.deep_learner import device_name, on_accelerator
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, summed
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import seeded, uniforms, water_domain
@@ -161,13 +161,13 @@ def water_product() -> JaxProduct:
 
 def water_training(given: dict[str, Any]) -> DeepTraining:
     """One run of PPO on it."""
-    product, settings = water_product(), settings_of("ppo", dict(given))
+    product, settings = water_product(), PPO(**given)
     return DeepTraining(algorithm_of("ppo"), lambda _: (product, settings), [0])
 
 
 def weights() -> int:
     """Weights of PPO's actor and critic on it, without biases."""
-    product, hidden = water_product(), settings_of("ppo", {}).net_arch
+    product, hidden = water_product(), PPO().net_arch
     inside = sum(before * after for before, after in pairwise((product.observation_size, *hidden)))
     return int(2 * inside + hidden[-1] * (product.domain.actions + 1))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import MissingPackage
-from pdrm.learning.deep import deep_settings as settings
+from pdrm.learning import agents as settings
 from pdrm.product.views import TopK
 from pdrm.product.wrapping import MachineEnv, wrap
 

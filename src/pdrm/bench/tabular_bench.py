@@ -19,8 +19,8 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
+from pdrm.learning.agents import MOST, Counterfactuals, CpRM, QLearning
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.settings import MOST, Counterfactuals, QLearning
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import FullStack, TopK, View
@@ -206,7 +206,7 @@ def updates_a_step() -> Figures:
     """
     figures: Figures = {}
     for choice in list(Counterfactuals)[1:]:
-        settings = QLearning(counterfactuals=choice, epsilon=1.0, epsilon_decay=1.0, updates_per_step=1)
+        settings = CpRM(counterfactuals=choice, epsilon=1.0, epsilon_decay=1.0, updates_per_step=1)
         training = Training(domain("maze-10x10"), _pushdown("treasure-maze"), TopK(1), settings, seed=0)
         for episodes in EPISODES:
             training.advance(episodes - training.episodes)
@@ -218,9 +218,9 @@ def updates_a_step() -> Figures:
 
 def _training(where: FiniteDomain, machine: str, view: View, choice: Counterfactuals) -> Training:
     """A run with the settings that the paper and PyCRM use for LetterEnv."""
-    settings = QLearning(
-        episodes=MOST, learning_rate=0.01, discount=0.99, epsilon=0.01, epsilon_decay=1.0, counterfactuals=choice
-    )
+    rates: dict[str, Any] = {"learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
+    plain = choice is Counterfactuals.NONE
+    settings = QLearning(episodes=MOST, **rates) if plain else CpRM(episodes=MOST, counterfactuals=choice, **rates)
     return Training(where, _pushdown(machine), view, settings, seed=0)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from pdrm.cli.output import next_command, print_json
 from pdrm.errors import BadSetting, MissingPackage, did_you_mean
+from pdrm.progress import show_progress
 
 if TYPE_CHECKING:
     from pdrm.bench.bench_record import Figures, Told
@@ -72,14 +73,17 @@ def _measured(
 ) -> tuple[dict[str, Figures], dict[str, MissingPackage]]:
     """The figures of each bench, recorded as each ends; and those that something is missing for."""
     from pdrm.bench.bench_record import recorded, write_record
-    from pdrm.cli.display import measuring
 
     found: dict[str, Figures] = {}
     left: dict[str, MissingPackage] = {}
-    with measuring(chosen) as told:
-        for name in chosen:
+    with show_progress(len(chosen), "benches") as update:
+        for number, name in enumerate(chosen):
+
+            def told(what: str, done: float, name: str = name, number: int = number) -> None:
+                update(number + done, f"{name}: {what}")
+
             try:
-                kept, found[name] = measured(name, seconds, told(name))
+                kept, found[name] = measured(name, seconds, told)
             except MissingPackage as error:
                 left[name] = error
                 continue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.machine_commands import Json, machine_text
+from pdrm.cli.machine_commands import Json
 from pdrm.cli.output import coloured, error_record, next_command, print_json
 from pdrm.errors import BadCertificate, BadSetting, PdrmError, UnknownDomain
 
@@ -129,19 +129,14 @@ def _task(
     name: str | None, file: Path | None, machine: str | None, discount: float | None
 ) -> tuple[FiniteDomain, PushdownRewardMachine, float]:
     """The domain, the machine and the discount that are meant."""
-    from pdrm.domains.domain_files import find_domain
-    from pdrm.language.loading import parse
-    from pdrm.learning.tabular.settings import PAPER_SETTINGS
-    from pdrm.task import pushdown_machine
+    from pdrm.learning.agents import PAPER_SETTINGS
+    from pdrm.task import Task
 
     if (name is None) == (file is None):
         raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
-    where = find_domain(name if name is not None else str(file))
-    own = machine or where.machine
-    if own is None:
-        raise BadSetting(f"domain `{where.name}` goes with no machine of its own", fix="--machine task.pdrm")
-    paper = PAPER_SETTINGS.get(where.name, {}).get("discount", 0.99)
-    return where, pushdown_machine(parse(machine_text(own), own)), paper if discount is None else discount
+    task = Task(name if name is not None else str(file), machine)
+    paper = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99)
+    return task.finite, task.pushdown, paper if discount is None else discount
 
 
 def _ks(text: str) -> list[int]:
@@ -312,17 +307,12 @@ def _certified_task(
     proof: Certificate, domain: str | None, machine: str | None
 ) -> tuple[FiniteDomain, PushdownRewardMachine]:
     """The domain and the machine that a certificate speaks of."""
-    from pdrm.domains.domain_files import find_domain
-    from pdrm.language.loading import parse
-    from pdrm.task import pushdown_machine
+    from pdrm.task import Task
 
     try:
-        where = find_domain(domain or proof.domain)
+        task = Task(domain or proof.domain, machine)
     except UnknownDomain as error:
         if domain is not None:
             raise
-        raise UnknownDomain(f"it speaks of `{proof.domain}`, a domain of one's own", fix="--domain FILE") from error
-    own = machine or where.machine
-    if own is None:
-        raise BadSetting(f"domain `{where.name}` goes with no machine of its own", fix="--machine task.pdrm")
-    return where, pushdown_machine(parse(machine_text(own), own))
+        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix="--domain FILE") from error
+    return task.finite, task.pushdown

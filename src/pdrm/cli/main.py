@@ -24,6 +24,7 @@ COMMANDS = {
     "catalogue": "machine_commands",
     "explain": "setup_commands",
     "train": "train_commands",
+    "agents": "train_commands",
     "evaluate": "train_commands",
     "replay": "watch_commands",
     "film": "watch_commands",

@@ -8,7 +8,17 @@ from typing import Any
 
 import typer
 
-from pdrm.errors import Finding, PdrmError, Where
+from pdrm.errors import BadSetting, Finding, PdrmError, Where
+
+FAILED = 1
+"""The exit code of a command some of whose runs failed."""
+INTERRUPTED = 130
+
+
+def check_integer(option: str, value: int, least: int, most: int, example: int) -> None:
+    """Refuse a number out of its range."""
+    if not least <= value <= most:
+        raise BadSetting(f"--{option} takes an integer from {least} to {most:,}", fix=f"--{option} {example}")
 
 
 def coloured(text: str, **style: Any) -> str:  # noqa: ANN401 - typer's own names of styles

@@ -90,9 +90,8 @@ def _task(name: str, machine: str | None) -> Task:
     from pdrm.errors import CannotTranslate
     from pdrm.language import loading as catalogue
     from pdrm.language.loading import parse
-    from pdrm.learning.tabular.agents import COUNTED
     from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.task import pushdown_machine
+    from pdrm.task import COUNTED, pushdown_machine
 
     alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue.names())
     if alone and machine is not None:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.deep_commands import prepare_jax
-from pdrm.cli.display import Watched, duration, shown
-from pdrm.cli.output import coloured, next_command, print_json
-from pdrm.errors import BadSetting, NotRecorded
-from pdrm.experiments.execution import Failure, Workers, planned, run_all
-from pdrm.experiments.paper.water_programs import FIGURES, Program
-from pdrm.experiments.run_study import Outcome, recorded_outcome, store_in
-from pdrm.experiments.study import MOST_SEEDS, Study, too_many_seeds
-from pdrm.experiments.water_records import OWN
-from pdrm.files import ensure_folder
+from pdrm.cli.output import FAILED, INTERRUPTED, coloured, next_command, print_json
+from pdrm.errors import NotRecorded
+from pdrm.progress import duration
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims import Judged, Part
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.run_study import Outcome
+    from pdrm.experiments.execution import Failure, Workers
     from pdrm.experiments.store import Store
-    from pdrm.experiments.study import Study
-    from pdrm.experiments.water_runs import Told
+    from pdrm.experiments.study import Results, Study
 
 # --- The options of every command that runs studies.
 
@@ -44,30 +35,32 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
 
-FAILED = 1
-"""The exit code of a command some of whose runs failed."""
-INTERRUPTED = 130
 
-
-def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Outcome:
+def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
     """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
-    store, runs = store_in(ensure_folder(folder)), planned(studies)
-    watched = Watched(runs, store, workers.at_most(len(runs)).count)
-    to_do = len(runs) - len(watched.before)
-    if watched.before:
-        typer.echo(f"{len(watched.before):,} of {len(runs):,} runs were done before", err=True)
+    from pdrm.experiments.execution import run_all
+    from pdrm.experiments.monitor import monitor
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import plan, record_results
+    from pdrm.files import ensure_folder
+
+    store, runs = Store.below(ensure_folder(folder)), plan(studies)
+    done = sum(store.done(run.spec) for run in runs)
+    if done:
+        typer.echo(f"{done:,} of {len(runs):,} runs were done before", err=True)
     failures: list[Failure] = []
-    if to_do:
-        guess = watched.seconds_left()
-        typer.echo(f"{to_do:,} runs to do" + ("" if guess is None else f", about {duration(guess)}"), err=True)
+    if done < len(runs):
         try:
-            with shown(watched):
+            with monitor(runs, store, workers.at_most(len(runs)).count) as watched:
+                guess = watched.seconds_left()
+                about = "" if guess is None else f", about {duration(guess)}"
+                typer.echo(f"{len(runs) - done:,} runs to do{about}", err=True)
                 failures = run_all(runs, store, workers)
         except KeyboardInterrupt:
             typer.echo(f"stopped; what was done is in {folder}, and the same command goes on from there", err=True)
             raise typer.Exit(INTERRUPTED) from None
     _tell(failures)
-    return recorded_outcome(studies, folder, failures)
+    return record_results(studies, folder, failures)
 
 
 def end_if_failed(failures: Sequence[Failure]) -> None:
@@ -103,16 +96,16 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
     from pdrm.report.build import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    drawn = write_own_report(outcome.lines, store_in(outcome.folder), outcome.folder) if outcome.lines else []
+    drawn = write_own_report(outcome.lines, Store.below(outcome.folder), outcome.folder) if outcome.lines else []
     rows = [_row(curves) for _, curves in outcome.lines]
     if as_json:
         print_json(rows)
@@ -156,9 +149,9 @@ def claims(
     """
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judged
-    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.store import Store
 
-    evidence = Evidence(store_in(output), output, seeds)
+    evidence = Evidence(Store.below(output), output, seeds)
     if not evidence.anything:
         raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
     found = judged(evidence)
@@ -208,16 +201,15 @@ def report(
     Example: pdrm report -o report
     """
     from pdrm.experiments.claims import Evidence
-    from pdrm.experiments.curves import recorded
     from pdrm.experiments.paper.paper_claims import judged
     from pdrm.experiments.paper.paper_figures import figures
-    from pdrm.experiments.run_study import store_in
-    from pdrm.experiments.study import kept_studies
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import load_studies, recorded
     from pdrm.report.build import write_report
     from pdrm.report.verdicts import results_markdown
 
-    store = store_in(output)
-    if own := kept_studies(output, store):
+    store = Store.below(output)
+    if own := load_studies(output, store):
         _own_report([study.seeded(seeds) for study in own], store, output, markdown=markdown)
         return
     lines = recorded(figures([], seeds), store)
@@ -234,7 +226,7 @@ def report(
 
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The same for studies of one's own."""
-    from pdrm.experiments.curves import recorded
+    from pdrm.experiments.study import recorded
     from pdrm.report.build import write_own_report
     from pdrm.report.verdicts import own_results_markdown
 
@@ -247,74 +239,6 @@ def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: b
     for path in write_own_report(lines, store, output):
         typer.echo(f"wrote {path}")
     next_command(f"pdrm replay {store.folder(next(studies[0].runs())[2])}")
-
-
-# --- `pdrm reproduce water`: WaterWorld's deep agents on whatever device JAX sees; what `pdrm.cli.study_commands` hands over to.
-
-SEEDS = 10
-
-
-def reproduce_water(names: Sequence[str], seeds: int | None, output: Path) -> None:
-    """Train and test the agents of some studies; records go to the report's folder."""
-    count = SEEDS if seeds is None else seeds
-    if count < 1:
-        raise BadSetting("--seeds takes a whole number from 1 on", fix="--seeds 2")
-    if count > MOST_SEEDS:
-        raise too_many_seeds(count)
-    prepare_jax()
-    from pdrm.experiments.water_runs import programs_of, record
-    from pdrm.learning.deep.deep_run import device_name, on_accelerator
-
-    for name in names:
-        programs = programs_of(FIGURES[name], tuple(range(count)))
-        steps = sum(run.total_timesteps for program in programs for run in program.runs)
-        typer.echo(f"{name}: {steps / 1e6:,.0f} million steps on {device_name()}", err=True)
-        if not on_accelerator():
-            typer.echo("  without a GPU this takes hours; Ctrl-C stops it, and the same command goes on", err=True)
-        command = f"pdrm reproduce {name} --seeds {count}"
-        try:
-            with _shown() as told:
-                record(FIGURES[name], programs, output / OWN, command, told)
-        except KeyboardInterrupt:
-            typer.echo(
-                f"stopped; what was done is in {output / OWN}, and the same command goes on from there", err=True
-            )
-            raise typer.Exit(INTERRUPTED) from None
-        typer.echo(f"wrote {output / OWN}/water-{FIGURES[name]}-*.csv")
-
-
-@contextmanager
-def _shown() -> Iterator[Told]:
-    """A bar a program on a terminal; elsewhere a line a test."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        yield _line
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bars:
-        tasks = {}
-
-        def told(program: Program, timesteps: int, longest: int) -> None:
-            if program.name not in tasks:
-                text = f"{program.name}, {len(program.runs)} runs side by side"
-                tasks[program.name] = bars.add_task(text, total=longest, completed=timesteps)
-            bars.update(tasks[program.name], completed=timesteps)
-
-        yield told
-
-
-def _line(program: Program, timesteps: int, longest: int) -> None:
-    typer.echo(f"{program.name}: {timesteps:,} of {longest:,} steps, {len(program.runs)} runs side by side", err=True)
 
 
 # --- `pdrm reproduce`: the paper's tabular figures, the tables and claims from them, and the report.
@@ -343,18 +267,12 @@ def reproduce(
     """
     from pdrm.experiments.execution import Workers
     from pdrm.experiments.paper.paper_figures import figures
-    from pdrm.experiments.paper.water_programs import FIGURES
 
     named = figure or []
-    deep = [name for name in named if name in FIGURES]
-    tabular = [name for name in named if name not in FIGURES]
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
-    studies = figures(tabular, seeds) if tabular or not deep else []
-    if deep:
-        reproduce_water(deep, seeds, output)
+    studies = figures(named, seeds)
     outcome = run_shown(studies, output, chosen)
-    names = {study.name for study in studies} | ({"water"} if deep else set())
-    found = _judged(output, seeds, names if named else None)
+    found = _judged(output, seeds, {study.name for study in studies} if named else None)
     print_claims(found, details=False)
     _write_page(output, outcome, found, theory=not named)
     for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
@@ -367,20 +285,20 @@ def _judged(output: Path, seeds: int | None, names: set[str] | None) -> Sequence
     """The claims by what is recorded (those about the figures that were asked for), also written as JSON."""
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judged
-    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.store import Store
     from pdrm.files import write_atomically
 
-    found = judged(Evidence(store_in(output), output, seeds), names)
+    found = judged(Evidence(Store.below(output), output, seeds), names)
     text = json.dumps([one.record() for one in found], indent=1, ensure_ascii=False)
     write_atomically(output / CLAIMS, f"{text}\n".encode())
     return found
 
 
-def _write_page(output: Path, outcome: Outcome, found: Sequence[Judged], *, theory: bool) -> None:
+def _write_page(output: Path, outcome: Results, found: Sequence[Judged], *, theory: bool) -> None:
     """The report; what can be proved is part of the whole paper's only, since it takes a minute."""
-    from pdrm.experiments.run_study import store_in
+    from pdrm.experiments.store import Store
     from pdrm.report.build import write_report
 
     if theory:
         typer.echo("proving which k is enough, counting tables (once)")
-    write_report(outcome.lines, found, store_in(output), output, theory=theory)
+    write_report(outcome.lines, found, Store.below(output), output, theory=theory)

@@ -1,32 +1,40 @@
-"""`pdrm train`, `pdrm evaluate` and `pdrm domains`: learn a task, try what was learnt, see what there is."""
+"""`pdrm train`, `pdrm evaluate` and `pdrm domains`: learn a task, try what was learnt, see what there is.
+
+`pdrm train` is a study with one line. Its options for settings are the fields of the agents.
+"""
 
 from __future__ import annotations
 
-import re
+import inspect
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.deep_commands import DEEP_AGENTS, Asked, evaluate_deep, is_deep, is_water, train_deep, warn_of_unheard
-from pdrm.cli.machine_commands import checked_text
-from pdrm.cli.output import next_command, print_json
+from pdrm.cli.output import INTERRUPTED, check_integer, next_command, print_json
 from pdrm.errors import BadSetting
-from pdrm.learning.tabular.settings import MOST, MOST_TEST_EPISODES, Schedule
+from pdrm.learning.agents import AGENTS, MOST, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
 
 if TYPE_CHECKING:
-    from pdrm.learning.tabular.run import Result, RunSpec
+    from pdrm.learning.agents import Agent
+    from pdrm.learning.run import Run
+    from pdrm.task import Task
 
 MOST_SEEDS = 100_000
 MOST_WORKERS = 1_000
-LONGEST_K = 100
-"""Digits. A shorter k that is too large for a table is refused with it."""
+TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
+DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
 
-
-def _else(said: str, setting: str) -> str:
-    """An option's help, with the setting's value in a domain that is not the paper's."""
-    value = getattr(Schedule(), setting)
-    return f"{said} [the paper's, else {value:,}]"
+INSTEAD = {
+    "episodes": "--steps 100000",
+    "discount": "--set gamma=0.99",
+    "learning_rate": "--set learning_rate=3e-4",
+    "epsilon": "--set exploration_initial_eps=1 (dqn)",
+    "epsilon_least": "--set exploration_final_eps=0.05 (dqn)",
+    "counterfactuals": "--set counterfactuals=2 (dqn, sac)",
+}
+"""What tells a deep agent what an option tells a tabular one."""
 
 
 def train(
@@ -48,197 +56,190 @@ def train(
     machine: Annotated[
         str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
     ] = None,
-    episodes: Annotated[int | None, typer.Option(help=_else("Training episodes.", "episodes"))] = None,
-    learning_rate: Annotated[float | None, typer.Option(help=_else("α", "learning_rate"))] = None,
-    discount: Annotated[float | None, typer.Option(help=_else("γ", "discount"))] = None,
-    epsilon: Annotated[float | None, typer.Option(help=_else("ε at first.", "epsilon"))] = None,
-    epsilon_decay: Annotated[
-        float | None, typer.Option(help=_else("ε is multiplied by this after every episode.", "epsilon_decay"))
-    ] = None,
-    epsilon_least: Annotated[
-        float | None, typer.Option(help=_else("ε never falls below this.", "epsilon_least"))
-    ] = None,
-    step_limit: Annotated[int | None, typer.Option(help="Steps before an episode is cut off. [the domain's]")] = None,
-    test_every: Annotated[int | None, typer.Option(help=_else("Episodes between tests.", "test_every"))] = None,
-    test_episodes: Annotated[int | None, typer.Option(help=_else("Greedy episodes a test.", "test_episodes"))] = None,
-    counterfactuals: Annotated[
-        str | None, typer.Option(help="exhaustive, deduplicated or co-observed (for cprm).")
-    ] = None,
-    updates_per_step: Annotated[
-        int | None, typer.Option(help="Counterfactual updates a step at most (for cprm, cra-cql).")
-    ] = None,
-    updates_per_episode: Annotated[int | None, typer.Option(help="Updates after which an episode is cut off.")] = None,
-    operations_per_episode: Annotated[
-        int | None, typer.Option(help="Counter operations after which an episode is cut off (for cra-q, cra-cql).")
-    ] = None,
-    seconds_per_episode: Annotated[
-        float | None,
-        typer.Option(help="Wall-clock seconds after which an episode is cut off; results then depend on the computer."),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps (for deep agents).")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps (deep agents): their total_timesteps.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", help="name=value: a setting of a deep agent, by Stable-Baselines3's name; may be repeated."
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        typer.Option(help="Symbols that a stack has room for (for deep agents). [what the task can need, 32 to 1024]"),
+        typer.Option("--set", help="name=value: any setting of the agent (see `pdrm agents`); may be repeated."),
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    **settings: Any,  # noqa: ANN401 - one option per setting of the tabular agents, see below
 ) -> None:
     """Train agents; stop with Ctrl-C, go on with the same command.
 
-    Settings that are not given are the paper's for that domain, or, in a domain of your own, those shown. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
+    Settings that are not given are the paper's for its own domains, or, in a domain of your own, those shown. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
 
     Your own domain and task: pdrm train my_map.txt --machine my.pdrm. Deep agents: pdrm train echo --agent ppo --steps 50000
     """
-    given: dict[str, Any] = {
-        "episodes": episodes,
-        "learning_rate": learning_rate,
-        "discount": discount,
-        "epsilon": epsilon,
-        "epsilon_decay": epsilon_decay,
-        "epsilon_least": epsilon_least,
-        "step_limit": step_limit,
-        "test_every": test_every,
-        "test_episodes": test_episodes,
-        "counterfactuals": counterfactuals,
-        "updates_per_step": updates_per_step,
-        "updates_per_episode": updates_per_episode,
-        "operations_per_episode": operations_per_episode,
-        "seconds_per_episode": seconds_per_episode,
-    }
-    _whole("seeds", seeds, 1, MOST_SEEDS, 5)
-    _whole("workers", workers, 1, MOST_WORKERS, 2)
-    chosen = {name: value for name, value in given.items() if value is not None}
-    agent = agent or ("ppo" if is_water(domain) else "q")
-    if agent in DEEP_AGENTS:
-        _none_of(agent, list(chosen))
-        train_deep(Asked(domain, agent, k, seeds, machine, steps, set_ or [], log, depth), output, as_json=as_json)
-        return
-    _none_of(agent, [name for name, value in (("steps", steps), ("set", set_), ("depth", depth)) if value])
-    seen = k if k is not None else "full" if agent.startswith("cra-") else "1"
-    specs = _specs(domain, agent, seen, machine, chosen, seeds)
-    _train_tables(specs, output, workers, log, as_json=as_json)
+    from pdrm.experiments.execution import Keeping, Planned, Workers, run_all
+    from pdrm.experiments.monitor import monitor
+    from pdrm.experiments.sinks import known_sink
+    from pdrm.experiments.store import Store
+    from pdrm.files import ensure_folder
+    from pdrm.learning.run import RunSpec
+    from pdrm.task import Task
 
-
-def _whole(option: str, value: int, least: int, most: int, example: int) -> None:
-    """Refuse a number out of its range."""
-    if not least <= value <= most:
-        said = f"--{option} takes a whole number from {least} to {most:,}"
-        raise BadSetting(said, fix=f"--{option} {example}")
-
-
-def _train_tables(specs: list[RunSpec], output: Path, workers: int, log: str | None, *, as_json: bool) -> None:
-    """Train tabular agents, each in a folder of its own."""
-    from pdrm.cli.display import run_all
-
-    folders = [output / _called(spec) for spec in specs]
+    check_integer("seeds", seeds, 1, MOST_SEEDS, 5)
+    check_integer("workers", workers, 1, MOST_WORKERS, 2)
+    tool = None if log is None else known_sink(log)
+    task = Task(domain, machine)
+    chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
+    for warning in task.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    runs = [Planned(RunSpec(task, chosen, seed), f"seed {seed}") for seed in range(seeds)]
+    runs[0].spec.check()
+    store = Store(ensure_folder(output))
+    before = {run.spec.id for run in runs if store.done(run.spec)}
     try:
-        results = run_all(specs, folders, workers, log=log, quiet=as_json)
+        with monitor(runs, store, workers, quiet=as_json):
+            failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=tool))
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {output}, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
+    for failure in failures:
+        typer.echo(failure.why, err=True)
+    if failures:
+        raise typer.Exit(2)
+    trained = [store.run(run.spec) for run in runs]
     if as_json:
-        print_json([_summary(result, folder) for result, folder in zip(results, folders, strict=True)])
-    else:
-        next_command(f"pdrm evaluate {folders[0]}")
+        print_json([_summary(run) for run in trained])
+        return
+    for run in trained:
+        _print(run, done_before=run.spec.id in before)
+    next_command(f"pdrm {'film' if task.continuous else 'evaluate'} {trained[0].folder}")
 
 
-def _called(spec: RunSpec) -> str:
-    """The name of a run's folder."""
-    domain = re.sub(r"[^\w.-]+", "-", spec.domain)
-    return f"{domain}-{spec.agent}-{spec.k}-seed{spec.seed}-{spec.id}"
+def _agent(
+    task: Task, name: str | None, k: str | None, steps: int | None, settings: dict[str, Any], words: list[str] | None
+) -> Agent:
+    """The agent that is meant; options that it does not use are refused."""
+    from pdrm.learning.agents import agent_for
+
+    called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
+    kind = kind_of(called)
+    known = {field.name for field in fields(kind)}
+    given = {**settings, **({} if steps is None else {"total_timesteps": steps})}
+    for setting in given:
+        if setting not in known or (kind.deep and setting != "total_timesteps" and setting in INSTEAD):
+            option = "--steps" if setting == "total_timesteps" else f"--{setting.replace('_', '-')}"
+            fix = INSTEAD.get(setting, f"--set {setting}=…") if kind.deep else "leave it out, or choose another --agent"
+            raise BadSetting(f"agent `{called}` does not use {option}", fix=fix)
+    given |= dict(parse_setting(kind, word) for word in words or [])
+    return agent_for(task, called, given | ({} if k is None else {"k": k}))
 
 
-INSTEAD = {
-    "episodes": "--steps 100000",
-    "discount": "--set gamma=0.99",
-    "learning_rate": "--set learning_rate=3e-4",
-    "epsilon": "--set exploration_initial_eps=1 (dqn)",
-    "epsilon_least": "--set exploration_final_eps=0.05 (dqn)",
-    "counterfactuals": "--set counterfactuals=2 (dqn, sac)",
-}
-"""What says to a deep agent what an option says to a tabular one."""
+def _options() -> list[inspect.Parameter]:
+    """One option per setting of the tabular agents, from the fields and their docstrings."""
+    found: dict[str, inspect.Parameter] = {}
+    for kind in TABULAR:
+        for field in fields(kind):
+            if field.name == "k" or field.name in found:
+                continue
+            words = describe_settings(kind)[field.name]
+            users = [other.name for other in TABULAR if field.name in {one.name for one in fields(other)}]
+            some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
+            default = (
+                ""
+                if field.default is None
+                else f" [the paper's, else {getattr(field.default, 'value', field.default)}]"
+            )
+            value: Any = str if "Counterfactuals" in str(field.type) else float if "float" in str(field.type) else int
+            annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('.')}{some}.{default}")]
+            found[field.name] = inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+            )
+    return list(found.values())
 
 
-def _none_of(agent: str, given: list[str]) -> None:
-    """Refuse options that say nothing to an agent."""
-    for name in given:
-        option = f"--{name.replace('_', '-')}"
-        fix = INSTEAD.get(name, "leave it out") if agent in DEEP_AGENTS else "leave it out, or choose --agent ppo"
-        raise BadSetting(f"{option} says nothing to agent `{agent}`", fix=fix)
+_SIGNATURE = inspect.signature(train, eval_str=True)
+train.__signature__ = _SIGNATURE.replace(  # type: ignore[attr-defined]
+    parameters=[
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in list(_SIGNATURE.parameters.values())[:-1]),
+        *_options(),
+    ]
+)
 
 
-def _specs(domain: str, agent: str, k: str, machine: str | None, given: dict[str, Any], seeds: int) -> list[RunSpec]:
-    from pdrm.domains.domain_files import find_domain
-    from pdrm.domains.paper_domains import names
-    from pdrm.learning.tabular.agents import settings_for
-    from pdrm.learning.tabular.run import RunSpec
-
-    if is_water(domain):
-        raise BadSetting(f"agent `{agent}` learns a table, and {domain} is continuous", fix="--agent ppo")
-    where, listed = find_domain(domain), domain in names()
-    if k != "full" and not (k.isdecimal() and len(k) < LONGEST_K):
-        raise BadSetting(f"k is `{k}`, but must be a whole number from 0 on, or full", fix="--k 1")
-    text = None if machine is None else checked_text(machine)
-    settings = settings_for(domain if listed else "", agent, given)
-    own = None if listed else where
-    specs = [RunSpec(where.name, agent, k, settings, seed, text, own) for seed in range(seeds)]
-    first = specs[0].training()  # so that what is wrong is said before anything is made
-    warn_of_unheard(first.machine, where.name, where.labels)
-    return specs
-
-
-def _summary(result: Result, folder: Path) -> dict[str, Any]:
-    last = result.tests[-1]
+def _summary(run: Run) -> dict[str, Any]:
+    """A run for programs."""
+    result, curve = run.result, run.curve
+    facts = {name: value for name, value in result.items() if name in ("rows", "cut_off")}
     return {
-        "folder": str(folder),
-        "seed": result.spec.seed,
-        "episodes": last.episode,
-        "final_return": float(last.returns.mean()),
-        "rows": result.rows,
-        "sha256": result.sha256,
+        "folder": str(run.folder),
+        "id": run.spec.id,
+        "seed": run.spec.seed,
+        run.spec.agent.unit: int(curve.at[-1]),
+        "final_return": curve.final_return,
+        **facts,
+        "sha256": result["policy_sha256"],
     }
+
+
+def _print(run: Run, *, done_before: bool) -> None:
+    """A run for people."""
+    found, unit = _summary(run), run.spec.agent.unit
+    rows = f", {found['rows']:,} table rows" if "rows" in found else ""
+    before = " (done before)" if done_before else ""
+    said = f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {found['final_return']:g}{rows}"
+    typer.echo(f"{said}{before} -> {run.folder}")
+    if found.get("cut_off"):
+        share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
+        fix = "--set depth=1024 or more"
+        typer.echo(f"  {share} of the training episodes were cut off by a full stack\n  fix: {fix}", err=True)
+
+
+def agents(
+    name: Annotated[str | None, typer.Argument(help="An agent, to list its settings.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List the agents, or the settings of one of them.
+
+    Example: pdrm agents cprm
+    """
+    kinds = list(AGENTS.values()) if name is None else [kind_of(name)]
+    if as_json:
+        print_json({kind.name: describe_settings(kind) for kind in kinds})
+        return
+    for kind in kinds:
+        typer.echo(f"{kind.name:<9}{(kind.__doc__ or '').partition('.')[0].strip().replace(chr(10), ' ')}")
+    if name is None:
+        next_command("pdrm agents cprm")
+        return
+    for field in fields(kinds[0]):
+        default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        typer.echo(f"  {field.name + '=' + str(default):<32}{describe_settings(kinds[0])[field.name]}")
+    next_command(f"pdrm train {'echo' if kinds[0].deep else 'letter'} --agent {name} --set {field.name}=…")
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
-    episodes: Annotated[int, typer.Option(help="Greedy episodes.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the episodes.")] = 0,
+    episodes: Annotated[int, typer.Option(help="Episodes without exploration.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Play a trained policy and report its returns.
 
     Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
-    from pdrm.learning.run_folder import SPEC
-    from pdrm.learning.tabular.evaluation import Trained
-    from pdrm.learning.tabular.run import is_done
+    from pdrm.learning.run import Run
 
-    _whole("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
-    _whole("seed", seed, 0, MOST, 0)
-    deep = is_deep(run)
-    if not deep and (run / SPEC).exists() and not is_done(run):
+    check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
+    check_integer("seed", seed, 0, MOST, 0)
+    found = Run.load(run)
+    if not found.done:
         typer.echo("this run is not finished: the command that began it goes on with it", err=True)
-    records = evaluate_deep(run, episodes, seed) if deep else [Trained.load(run).evaluate(episodes, seed)]
+    record = found.evaluate(episodes, seed)
     if as_json:
-        print_json(records if deep else records[0])
+        print_json(record)
         return
-    for record in records:
-        which = f", policy of seed {record['seed']}" if deep else ""
-        typer.echo(
-            f"{record['episodes']} episodes of {record['domain']}{which}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
-        )
-        for end, count in record["ends"].items():
-            typer.echo(f"  ended in {end}: {count}")
-    if not deep:
-        next_command(f"pdrm replay {run}")
+    typer.echo(
+        f"{episodes} episodes of {record['domain']}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+    )
+    for end, count in record["ends"].items():
+        typer.echo(f"  ended in {end}: {count}")
+    next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {run}")
 
 
 def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:

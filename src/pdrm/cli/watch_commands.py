@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.deep_commands import is_deep, is_water, prepare_jax
-from pdrm.cli.output import next_command
+from pdrm.cli.output import check_integer, next_command
 from pdrm.errors import BadSetting
-from pdrm.learning.run_folder import no_run
+from pdrm.learning.agents import MOST
 
 if TYPE_CHECKING:
-    from pdrm.learning.tabular.evaluation import Moment, Trained
+    from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.run import RunSpec
+    from pdrm.learning.tabular.evaluation import Moment
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back.
 
@@ -34,39 +35,39 @@ def replay(
 
     Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
     """
-    from pdrm.learning.tabular.evaluation import Trained
+    from pdrm.learning.run import Run
 
-    if seed < 0:
-        raise BadSetting("--seed takes a whole number from 0 on", fix="--seed 0")
-    if is_deep(run):
-        raise BadSetting(f"{run} is a run of a deep agent, and replay shows tables", fix=f"pdrm evaluate {run}")
-    trained = Trained.load(run)
-    moments = list(trained.episode(seed))
-    screens = [screen(trained, moments, number) for number in range(len(moments))]
+    check_integer("seed", seed, 0, MOST, 0)
+    found = Run.load(run)
+    if found.spec.task.continuous:
+        raise BadSetting(f"{run} is a run in {found.spec.task.name}, which has no grid", fix=f"pdrm film {run}")
+    moments = found.episode(seed)
+    screens = [screen(found.spec, moments, number) for number in range(len(moments))]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
     else:
         _show(screens)
 
 
-def screen(trained: Trained, moments: list[Moment], number: int) -> str:
+def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
     """One moment: the grid, and to its right the machine state and the stack, top first."""
     from pdrm.domains.pictures import draw_text
+    from pdrm.learning.agents import CountingQ
     from pdrm.machines.guards import label_text
     from pdrm.machines.transitions import number_text
 
-    moment = moments[number]
-    action = "" if moment.action is None else trained.domain.actions[moment.action]
+    moment, domain = moments[number], spec.task.finite
+    action = "" if moment.action is None else domain.actions[moment.action]
     label = "none" if moment.label is None else label_text(moment.label)
     gained = sum(one.reward for one in moments[: number + 1])
-    left = draw_text(trained.domain, moment.state).split("\n")
+    left = draw_text(domain, moment.state).split("\n")
     right = [
         f"step {number} of {len(moments) - 1}   {action}",
         *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
         f"label  {label}",
         f"state  {moment.configuration.state}",
         f"reward {number_text(moment.reward)}   total {gained:g}",
-        *(_counters if trained.counts else _stack)(moment.configuration.stack),
+        *(_counters if isinstance(spec.agent, CountingQ) else _stack)(moment.configuration.stack),
     ]
     width = max(len(line) for line in left) + 4
     height = max(len(left), len(right))
@@ -114,35 +115,26 @@ def film(
         "water.gif"
     ),
     seed: Annotated[int, typer.Option(help="Of the episode (not one of those that `pdrm evaluate` plays).")] = 0,
-    policy: Annotated[int, typer.Option(help="The seed whose policy acts, of those that were trained.")] = 0,
     every: Annotated[int, typer.Option(help="Steps from picture to picture.")] = 10,
 ) -> None:
     """Film a trained WaterWorld agent, the machine's state and stack beside it.
 
     Example: pdrm film runs/water-17-ppo-… -o water.gif
     """
-    if not run.is_dir():
-        raise no_run(run, example="pdrm train water-17")
-    prepare_jax()
-    from pdrm.learning.deep.deep_policy import load_deep_policy
-    from pdrm.learning.deep.deep_run import spec_of
     from pdrm.learning.deep.film import WaterTask, filmed, save_film, save_picture
+    from pdrm.learning.run import Run
     from pdrm.product.views import TopK
 
     if output.suffix not in KINDS:
         raise BadSetting(f"{output} is neither a .gif nor a .png", fix="-o water.gif")
-    if every < 1 or seed < 0:
-        fix = "--every 10" if every < 1 else "--seed 0"
-        raise BadSetting("--every takes a whole number from 1 on, --seed from 0 on", fix=fix)
-    spec = spec_of(run)
-    if not is_water(spec.domain):
-        raise BadSetting(f"{run} is a run in {spec.domain}; films are of WaterWorld", fix=f"pdrm evaluate {run}")
-    if policy not in spec.seeds:
-        raise BadSetting(f"seed {policy} was not trained", fix=f"--policy {spec.seeds[0]}")
-    domain = spec.training().product.domain
-    acting = load_deep_policy(run / f"policy-seed{policy}.npz", domain)
-    seen = TopK(acting.product.k)
-    task = WaterTask(spec.domain, spec.machine(domain), seen, continuous=domain.actions == 0)
+    check_integer("every", every, 1, MOST, 10)
+    check_integer("seed", seed, 0, MOST, 0)
+    found = Run.load(run)
+    if not found.spec.task.continuous:
+        raise BadSetting(f"{run} is a run in {found.spec.task.name}; films are of WaterWorld", fix=f"pdrm replay {run}")
+    acting: DeepPolicy = found.policy  # type: ignore[assignment] # a continuous task has networks
+    continuous = acting.product.domain.actions == 0
+    task = WaterTask(found.spec.task.name, found.spec.task.pushdown, TopK(acting.product.k), continuous=continuous)
     pictures, went = filmed(acting, task, seed, every)
     if output.suffix == ".gif":
         save_film(output, pictures)

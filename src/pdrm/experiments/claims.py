@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import Curves, curves_of, episodes_to_learn, learnt_at
+from pdrm.experiments.curves import Curves, curves_of, learnt_at, training_to_learn
+from pdrm.experiments.panel import Panel
 from pdrm.experiments.paper.paper_figures import STUDIES
 from pdrm.experiments.store import Store
-from pdrm.experiments.study import Panel, Study
+from pdrm.experiments.study import Study
 from pdrm.experiments.water_records import OWN
 
 # --- What claims are judged by: the recorded curves of the paper's figures, read once.
@@ -37,11 +38,13 @@ class Evidence:
         study, where = _panel(panel)
         key = panel, line
         if key not in self._read:
-            self._read[key] = curves_of(where, where.line(line), study.seeded(self.seeds).seeds, self.store)
+            self._read[key] = curves_of(where, where.line(line), study.seeded(self.seeds).seed_numbers, self.store)
         found = self._read[key]
         if found is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
-        self.fewest = min(self.fewest or (len(found.seeds), len(study.seeds)), (len(found.seeds), len(study.seeds)))
+        self.fewest = min(
+            self.fewest or (len(found.seeds), len(study.seed_numbers)), (len(found.seeds), len(study.seed_numbers))
+        )
         return found
 
     @property
@@ -60,7 +63,7 @@ class Evidence:
 
     def episodes(self, panel: str, line: str) -> int | None:
         """The training episodes an agent needed to learn the panel's task; None: it never did."""
-        return episodes_to_learn(self.curves(panel, line), self.threshold(panel))
+        return training_to_learn(self.curves(panel, line), self.threshold(panel))
 
 
 def _panel(name: str) -> tuple[Study, Panel]:

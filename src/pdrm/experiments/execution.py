@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import joblib
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean
-from pdrm.experiments.store import FAILURE, Store, perform
-from pdrm.experiments.study import Study
+from pdrm.experiments.sinks import log_tests
+from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import write_atomically
-from pdrm.learning.tabular.run import RunSpec
+from pdrm.learning.run import FAILURE, RunSpec, execute
 
 # --- The workers: joblib's loky processes on this machine, or a Dask or Ray cluster, by name. Each worker has one thread.
 #
@@ -177,10 +177,15 @@ def _package(name: str, extra: str) -> Any:  # noqa: ANN401 - a module
         raise MissingPackage(f"`--backend {extra}` needs the package {name.partition('.')[0]}", fix=fix) from error
 
 
-# --- The order of runs: the longest first, and no more memory at once than there is.
+# --- Running what is planned: through joblib, whatever the workers are, and to the end, whatever happens to some of the runs.
 #
-# A chain is a list of runs that one worker does one after the other. Most are of one run; those that need much memory share a few
-# chains, so that they never run side by side.
+# Runs that JAX can train side by side are one job; a table is a job by itself. The longest are begun first. A run that fails is
+# reported and the others go on. Where a worker dies, joblib cannot say which run it had: each run that was under way is tried
+# again by itself, and given up as failed when its worker has died `MOST_DEATHS` times. What is done is done: the store says.
+
+MOST_DEATHS = 3
+SECONDS_UNKNOWN = 1.0
+"""What a run is taken to last where nothing is known."""
 
 
 class Planned(NamedTuple):
@@ -189,67 +194,10 @@ class Planned(NamedTuple):
     spec: RunSpec
     title: str
     """As the display shows it."""
-    seconds: float | None
+    seconds: float | None = None
     """About how long it takes; None: not known."""
-    gigabytes: float
-
-
-Chain = list[Planned]
-SECONDS_UNKNOWN = 1.0
-"""What a run is taken to last where its line says nothing."""
-
-
-def planned(studies: Iterable[Study]) -> list[Planned]:
-    """The runs of some studies, each once, in the studies' order."""
-    found: dict[str, Planned] = {}
-    for study in studies:
-        for panel, line, spec in study.runs():
-            title = f"{panel.name} {line.name} seed {spec.seed}"
-            found.setdefault(spec.id, Planned(spec, title, line.seconds, line.gigabytes))
-    return list(found.values())
-
-
-def chains(runs: list[Planned], workers: int, gigabytes: float) -> list[Chain]:
-    """The runs in chains, the longest chain first: with a worker a chain, `gigabytes` of memory are enough, as far as the
-    lines' guesses go and as far as the smallest runs allow it.
-
-    >>> spec = Study.__new__  # any object will do here
-    >>> runs = [Planned(spec, name, seconds, size) for name, seconds, size in (("a", 1, 9), ("b", 5, 1), ("c", 2, 9))]
-    >>> [[run.title for run in chain] for chain in chains(runs, workers=2, gigabytes=12)]
-    [['b'], ['c', 'a']]
-    """
-    lanes, light = _lanes(sorted({run.gigabytes for run in runs}), workers, gigabytes)
-    longest_first = sorted(runs, key=lambda run: -_seconds([run]))
-    heavy: list[Chain] = [[] for _ in range(lanes)]
-    for run in longest_first:
-        if run.gigabytes > light:
-            min(heavy, key=_seconds).append(run)
-    single = [[run] for run in longest_first if run.gigabytes <= light]
-    return sorted([chain for chain in heavy if chain] + single, key=_seconds, reverse=True)
-
-
-def _seconds(chain: Chain) -> float:
-    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in chain)
-
-
-def _lanes(sizes: list[float], workers: int, gigabytes: float) -> tuple[int, float]:
-    """How many chains of heavy runs there may be at once, and up to which size a run is light."""
-    if not sizes or workers * sizes[-1] <= gigabytes:
-        return 1, sizes[-1] if sizes else 0.0
-    for light in reversed(sizes[:-1]):
-        beside = gigabytes - (workers - 1) * light
-        if beside >= sizes[-1]:
-            return max(1, min(workers, int((gigabytes - workers * light) // (sizes[-1] - light)))), light
-    return 1, sizes[0]
-
-
-# --- Running what is planned: through joblib, whatever the workers are, and to the end, whatever happens to some of the runs.
-#
-# A run that fails is reported and the others go on. Where a worker dies, joblib cannot say which run it had: each run that was
-# under way is tried again by itself, and given up as failed when its worker has died `MOST_DEATHS` times. What is done is done:
-# the store says.
-
-MOST_DEATHS = 3
+    gigabytes: float = 0.5
+    """About how much memory it takes at most."""
 
 
 class Failure(NamedTuple):
@@ -265,8 +213,18 @@ class Failure(NamedTuple):
         return lines[-1] if lines[0].startswith("Traceback") else lines[0]
 
 
-def run_all(runs: list[Planned], store: Store, workers: Workers) -> list[Failure]:
+class Keeping(NamedTuple):
+    """What is kept of runs beside their results."""
+
+    largest_policy: int | None = LARGEST_POLICY
+    """Bytes; None: every policy is kept."""
+    log: str | None = None
+    """The tool that tests are logged to: tensorboard or wandb."""
+
+
+def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keeping | None = None) -> list[Failure]:
     """Do every run that is not done; the failures are returned. Ctrl-C is passed on, and leaves everything to go on from."""
+    kept = Keeping() if keeping is None else keeping
     failed: dict[str, Failure] = {}
     deaths: Counter[str] = Counter()
     in_vain = 0
@@ -274,7 +232,8 @@ def run_all(runs: list[Planned], store: Store, workers: Workers) -> list[Failure
         began = time.time()
         suspects = [run for run in pending if deaths[run.spec.id]][:1]
         try:
-            failed |= _round(suspects or pending, store, workers)
+            for some, count in _rounds(suspects or pending, workers):
+                failed |= _do(some, store, replace(workers, count=count), kept)
         except PdrmError:
             raise
         except Exception as error:
@@ -289,28 +248,41 @@ def run_all(runs: list[Planned], store: Store, workers: Workers) -> list[Failure
     return [failed[run.spec.id] for run in runs if run.spec.id in failed]
 
 
-def _round(pending: list[Planned], store: Store, workers: Workers) -> dict[str, Failure]:
+def _rounds(runs: list[Planned], workers: Workers) -> list[tuple[list[Planned], int]]:
+    """Runs that need much memory first, with as many workers as there is memory for; then all others."""
+    heavy = [run for run in runs if workers.count * run.gigabytes > workers.memory]
+    light = [run for run in runs if run not in heavy]
+    fewer = int(workers.memory // max((run.gigabytes for run in heavy), default=1.0))
+    return [(some, count) for some, count in ((heavy, max(1, fewer)), (light, workers.count)) if some]
+
+
+def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping) -> dict[str, Failure]:
     """Do what is pending, once; an exception means that a worker died."""
-    found = chains(pending, workers.count, workers.memory)
-    tasks = ([(run.spec, store.folder(run.spec)) for run in chain] for chain in found)
-    with workers.at_most(len(found)).ready():
-        outcomes = joblib.Parallel(batch_size=1)(joblib.delayed(performed)(task) for task in tasks)
-    whys = zip([run for chain in found for run in chain], [why for outcome in outcomes for why in outcome], strict=True)
-    return {run.spec.id: Failure(run, why) for run, why in whys if why}
+    batches: dict[str, list[Planned]] = {}
+    for run in pending:
+        batches.setdefault(run.spec.batch, []).append(run)
+    jobs = sorted(batches.values(), key=_seconds, reverse=True)
+    tasks = ([(run.spec, store.folder(run.spec)) for run in job] for job in jobs)
+    with workers.at_most(len(jobs)).ready():
+        whys = joblib.Parallel(batch_size=1)(joblib.delayed(perform)(task, keeping) for task in tasks)
+    return {run.spec.id: Failure(run, why) for job, why in zip(jobs, whys, strict=True) for run in job if why}
 
 
-def performed(task: list[tuple[RunSpec, Path]]) -> list[str]:
-    """What a worker does: the runs of a chain, one after the other; for each, why it failed, or nothing."""
-    return [_why(spec, folder) for spec, folder in task]
+def _seconds(job: list[Planned]) -> float:
+    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in job)
 
 
-def _why(spec: RunSpec, folder: Path) -> str:
+def perform(runs: list[tuple[RunSpec, Path]], keeping: Keeping) -> str:
+    """What a worker does: the runs of a job to their end; returns why they failed, or nothing."""
+    specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
     try:
-        perform(spec, folder)
+        with log_tests(keeping.log, runs) as watch:
+            execute(specs, folders, watch, largest_policy=keeping.largest_policy)
     except Exception as error:
         why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
-        with suppress(CannotWrite):
-            write_atomically(folder / FAILURE, f"{why}\n".encode())
+        for folder in folders:
+            with suppress(CannotWrite):
+                write_atomically(folder / FAILURE, f"{why}\n".encode())
         return why
     return ""
 

@@ -11,10 +11,9 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadRunFolder
 from pdrm.language.document import AnyMachine
-from pdrm.language.loading import parse, text_of
+from pdrm.learning.run import POLICY, RunSpec, read_spec
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.policy_table import CounterVectors
-from pdrm.learning.tabular.run import POLICY, RunSpec, spec_of
 from pdrm.product.views import FullStack
 
 
@@ -23,15 +22,15 @@ def seen_in_training(folder: Path, domain: FiniteDomain, machine: AnyMachine) ->
     `sizes_record` takes them."""
     if not folder.is_dir():
         raise BadRunFolder(f"there is no folder {folder}", fix="train some: pdrm train letter -o runs")
-    specs = {file.parent: spec_of(file.parent) for file in sorted(folder.rglob(POLICY))}
-    return [_seen(run, spec) for run, spec in specs.items() if _same_task(spec, domain, machine)]
+    specs = {file.parent: read_spec(file.parent) for file in sorted(folder.rglob(POLICY))}
+    return [
+        _seen(run, spec) for run, spec in specs.items() if not spec.agent.deep and _same_task(spec, domain, machine)
+    ]
 
 
 def _same_task(spec: RunSpec, domain: FiniteDomain, machine: AnyMachine) -> bool:
-    own = spec.where()
-    same = spec.domain == domain.name if spec.own is None else domain_bytes(own) == domain_bytes(domain)
-    text = spec.machine_text if spec.machine_text is not None else text_of(str(own.machine)) if own.machine else None
-    return same and text is not None and parse(text) == machine
+    own = spec.task.domain
+    return isinstance(own, FiniteDomain) and domain_bytes(own) == domain_bytes(domain) and spec.task.machine == machine
 
 
 def _seen(folder: Path, spec: RunSpec) -> dict[str, Any]:
@@ -42,8 +41,8 @@ def _seen(folder: Path, spec: RunSpec) -> dict[str, Any]:
     whole = isinstance(table.view, FullStack) and not counts
     return {
         "run": folder.name,
-        "agent": spec.agent,
-        "k": spec.k,
+        "agent": spec.agent.name,
+        "k": spec.agent.k,
         "seed": spec.seed,
         "rows": len(table),
         "strings": memories if whole else None,

@@ -1,6 +1,6 @@
 """Logging to the tools people have already: TensorBoard, and Weights & Biases. Off unless asked for, never needed.
 
-A sink is a `Watch` of a run: `execute(spec, folder, watch)` calls it after every test, and so may a loop of one's own. The
+A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every test. The
 tool's package is loaded by name when a sink is made.
 """
 
@@ -8,44 +8,42 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
-from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.agents import AnyTraining
-from pdrm.learning.tabular.run import Watch
-from pdrm.learning.tabular.training import Test
+from pdrm.learning.run import RunSpec, Status, Watch, is_done
 
 
-def scalars(training: AnyTraining, test: Test) -> dict[str, float]:
+def scalars(status: Status) -> dict[str, float]:
     """What is logged after a test: how it went, and where the training stands."""
+    test = status.test
     return {
         "test/return": float(test.returns.mean()),
         "test/return_lowest": float(test.returns.min()),
         "test/steps": float(test.steps.mean()),
-        "train/epsilon": float(training.progress.floats[at.EPSILON]),
-        "train/steps": float(training.progress.ints[at.ALL_STEPS]),
-        "train/rows": float(training.values.index.used[0]),
+        **{f"train/{name}": value for name, value in status.facts.items()},
     }
 
 
-class Sink:
-    """Somewhere to log to: called after every test with the training and its tests, closed at the end."""
+class Sink(ABC):
+    """Somewhere to log to: called after every test of a run, closed at the end."""
 
-    def __call__(self, training: AnyTraining, tests: list[Test]) -> None:
-        """Log the last test."""
-        self.log(scalars(training, tests[-1]), tests[-1].episode)
+    def __call__(self, status: Status) -> None:
+        """Log the test."""
+        self.log(scalars(status), status.done)
 
-    def log(self, values: dict[str, float], episode: int) -> None:
-        """Write the values, as of so many training episodes."""
-        raise NotImplementedError
+    @abstractmethod
+    def log(self, values: dict[str, float], done: int) -> None:
+        """Write the values, as of so much training."""
 
+    @abstractmethod
     def close(self) -> None:
         """Write what is left to write."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
@@ -57,14 +55,11 @@ class Sink:
 class TensorBoard(Sink):
     """Event files for TensorBoard, in a folder: `tensorboard --logdir FOLDER` shows them.
 
-    >>> import tempfile, pathlib, pdrm
-    >>> maze = pdrm.domain("maze-5x5")
-    >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> import tempfile, pathlib
+    >>> from pdrm.learning.run import train
     >>> folder = tempfile.TemporaryDirectory()
     >>> with TensorBoard(folder.name) as log:
-    ...     for _ in range(2):
-    ...         training.advance(10)
-    ...         log(training, [training.test()])
+    ...     _ = train("maze-5x5", "q", episodes=200, watch=log)
     >>> [path.name.startswith("events.out.tfevents") for path in pathlib.Path(folder.name).iterdir()]
     [True]
     >>> folder.cleanup()
@@ -73,10 +68,10 @@ class TensorBoard(Sink):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._writer = _loaded("tensorboard.summary", "tensorboard").Writer(str(folder))
 
-    def log(self, values: dict[str, float], episode: int) -> None:
-        """Write the values, as of so many training episodes."""
+    def log(self, values: dict[str, float], done: int) -> None:
+        """Write the values, as of so much training."""
         for name, value in values.items():
-            self._writer.add_scalar(name, value, episode)
+            self._writer.add_scalar(name, value, done)
         self._writer.flush()
 
     def close(self) -> None:
@@ -90,30 +85,20 @@ class WeightsAndBiases(Sink):
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with WeightsAndBiases("stacks", mode="offline", dir=folder.name, settings={"silent": True}) as log:
-    ...     log.log({"test/return": 0.5}, episode=10)
+    ...     log.log({"test/return": 0.5}, done=10)
     >>> folder.cleanup()
     """
 
     def __init__(self, project: str, **options: Any) -> None:  # noqa: ANN401 - wandb's own
         self._run = _loaded("wandb", "wandb").init(project=project, **options)
 
-    def log(self, values: dict[str, float], episode: int) -> None:
-        """Log the values, as of so many training episodes."""
-        self._run.log(values, step=episode)
+    def log(self, values: dict[str, float], done: int) -> None:
+        """Log the values, as of so much training."""
+        self._run.log(values, step=done)
 
     def close(self) -> None:
         """Finish the run."""
         self._run.finish()
-
-
-def together(*watches: Watch) -> Watch:
-    """One watch that calls each in turn."""
-
-    def all_of_them(training: AnyTraining, tests: list[Test]) -> None:
-        for watch in watches:
-            watch(training, tests)
-
-    return all_of_them
 
 
 SINKS: dict[str, Callable[..., Sink]] = {
@@ -143,6 +128,21 @@ def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
     except OSError as error:
         fault = f"nothing can be logged in {folder}: {error.strerror or error}"
         raise CannotWrite(fault, fix="choose another folder") from error
+
+
+@contextmanager
+def log_tests(tool: str | None, runs: Sequence[tuple[RunSpec, Path]]) -> Iterator[Watch | None]:
+    """A watch that logs every test of the runs that are not done with the tool of that name; None: nothing is logged."""
+    if tool is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        pending = [(spec, folder) for spec, folder in runs if not is_done(folder)]
+        sinks = {
+            spec.id: stack.enter_context(sink_for(known_sink(tool), folder, folder.name, spec.record()))
+            for spec, folder in pending
+        }
+        yield lambda status: sinks[status.spec.id](status)
 
 
 def _loaded(module: str, package: str) -> Any:  # noqa: ANN401 - modules with types of their own, or none

@@ -1,70 +1,32 @@
-"""A study is data: panels (a domain each) of lines (an agent each), and the seeds that all of them share."""
+"""A study: tasks × agents × seeds, as data; run, recorded and kept in a folder.
+
+`Study([task], [agents…], seeds=10)` is the short form. A figure of the paper has panels of its own, with a name, a colour and
+settings for each line. `study.run(folder)` does what is not done yet, and writes `curves.csv` and `summary.csv`.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pdrm.domains.domain_files import find_domain
-from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.paper_domains import domain
-from pdrm.domains.paper_domains import names as domain_names
-from pdrm.errors import BadRunFolder, BadSetting, BadStudy, PdrmError, did_you_mean
+from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError
+from pdrm.experiments.curves import Curves, curves_of
+from pdrm.experiments.execution import Failure, Keeping, Planned, Workers, run_all
+from pdrm.experiments.monitor import monitor
+from pdrm.experiments.panel import Line, Panel, check_distinct
+from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
-from pdrm.files import means_name, write_atomically
-from pdrm.language.loading import names as machine_names
-from pdrm.language.loading import parse, text_of
-from pdrm.language.source import decode, read_bytes
-from pdrm.language.writer import to_text
-from pdrm.learning.tabular.agents import machine_for, settings_for
-from pdrm.learning.tabular.run import DOMAIN, RunSpec, spec_of
-from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
-from pdrm.task import MachineLike
-
-# --- A machine as the text that runs are recorded with: given as text, as an object, as a file or as a name of the catalogue.
-
-KINDS: tuple[type, ...] = (PushdownRewardMachine, RewardMachine, CountingRewardAutomaton)
-
-
-def machine_text(machine: MachineLike, folder: Path = Path()) -> str:
-    """The machine's text, once it has been read without a fault; files are looked for in the folder.
-
-    What has more than one line, or begins with a brace, is a machine's text itself.
-
-    >>> machine_text("letter") == machine_text(text_of("letter")) == text_of("letter")
-    True
-    """
-    if isinstance(machine, str | os.PathLike):
-        return _read_machine(machine, folder)
-    if isinstance(machine, KINDS):
-        return to_text(machine)
-    fix = "give a machine, its text, the path of a .pdrm file, or a name of the catalogue"
-    raise BadSetting(f"{machine!r} is no machine", fix=fix)
-
-
-def _read_machine(machine: str | os.PathLike[str], folder: Path) -> str:
-    if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
-        parse(machine)
-        return machine
-    if means_name(machine, machine_names(), folder):
-        return text_of(str(machine))
-    file = folder / machine
-    text = decode(read_bytes(file), str(file))
-    parse(text, str(file))
-    return text
-
-
-# --- A study is data: panels (a domain each) of lines (an agent each), and the seeds that all of them share.
-#
-# Nothing here runs. A line with a seed is a `RunSpec` of the learner, whose hash names the run; so two studies that ask for the
-# same run share it, and a study that is changed only runs what is new in it.
+from pdrm.files import ensure_folder, write_atomically
+from pdrm.learning.agents import Agent, read_agent
+from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
+from pdrm.progress import is_shown
+from pdrm.task import DomainLike, Task
 
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
@@ -72,127 +34,42 @@ MOST_SEEDS = 100_000
 """More is a slip of the keyboard."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """An agent in a panel: one line of a figure.
-
-    >>> Line(name="1-pdRM", agent="q", k="1").key
-    '1-pdRM'
-    """
-
-    name: str
-    """As the legend shows it."""
-    agent: str
-    """q, cprm, hrm, cra-q or cra-cql."""
-    k: str = "1"
-    """Stack symbols that are seen: a number, or `full`."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What differs from the paper's settings for the domain."""
-    colour: str = ""
-    """Lines of equal colour keys are drawn in one colour, in every panel; nothing: the name is the key."""
-    ours: bool = False
-    """Not in the paper."""
-    seconds: float | None = None
-    """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
-    gigabytes: float = 0.5
-    """About how much memory one run takes at most: too large ones are not run side by side."""
-
-    @property
-    def key(self) -> str:
-        """The colour key."""
-        return self.colour or self.name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """One set of axes: a domain, and the agents that learn in it.
-
-    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k="1"),))
-    >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
-    [3, 14]
-    >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).achieved()
-    ('home', 'lost')
-    """
-
-    name: str
-    domain: str | FiniteDomain
-    """A name of the catalogue, the path of a file, or a domain."""
-    lines: tuple[Line, ...]
-    title: str = ""
-    figure: str = ""
-    """Where the paper shows it."""
-    machine: MachineLike | None = None
-    """A machine, its text, the path of its file, or its name in the catalogue; None: the catalogue's for this domain. A file is
-    read when the panel is made, a faulty one refused; the panel keeps the text."""
-    success: tuple[str, ...] = ()
-    """The final machine states that mean the task was achieved; none given: all of them."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """For all lines, unless a line says otherwise."""
-
-    def __post_init__(self) -> None:
-        if self.machine is not None:
-            object.__setattr__(self, "machine", machine_text(self.machine))
-
-    @property
-    def text(self) -> str | None:
-        """The machine's text; None: the catalogue's for this domain."""
-        return None if self.machine is None else str(self.machine)
-
-    def world(self) -> FiniteDomain:
-        """The domain."""
-        if isinstance(self.domain, FiniteDomain):
-            return self.domain
-        return _of_the_catalogue(self.domain) if self.domain in domain_names() else find_domain(self.domain)
-
-    def line(self, name: str) -> Line:
-        """The line of this name."""
-        return next(line for line in self.lines if line.name == name)
-
-    def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:
-        """The runs of a line, one a seed."""
-        given = {**self.settings, **line.settings}
-        if isinstance(self.domain, str) and self.domain in domain_names():
-            name, own, settings = self.domain, None, settings_for(self.domain, line.agent, given)
-        else:
-            own = self.world()
-            name, settings = own.name, settings_for("", line.agent, given)
-        return [RunSpec(name, line.agent, line.k, settings, seed, self.text, own) for seed in seeds]
-
-    def achieved(self) -> tuple[str, ...]:
-        """The final machine states that mean success; one that the machine does not have is refused."""
-        machine = machine_for(self.world(), "q", self.text)
-        for state in self.success:
-            if state not in machine.final:
-                fault = f"`{state}` is no final state of machine `{machine.name}`"
-                raise BadStudy(fault, fix=did_you_mean(state, machine.final))
-        return self.success or machine.final
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Study:
-    """Panels that belong together, and their seeds.
+    """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
-    >>> line = Line(name="1-pdRM", agent="q", k="1", settings={"episodes": 200})
-    >>> study = Study(name="mine", panels=(Panel(name="letter", domain="letter", lines=(line,)),), seeds=(0, 1))
-    >>> [spec.seed for _, _, spec in study.runs()]
-    [0, 1]
+    >>> from pdrm.learning.agents import CpRM, QLearning
+    >>> study = Study(["letter"], [QLearning(k=1, episodes=200), CpRM(k=1, episodes=200)], seeds=2)
+    >>> [(line.name, spec.seed) for _, line, spec in study.runs()]
+    [('q 1', 0), ('q 1', 1), ('cprm 1', 0), ('cprm 1', 1)]
     """
 
-    name: str
-    panels: tuple[Panel, ...]
+    tasks: Sequence[Task | DomainLike] = ()
+    agents: Sequence[Agent | str] = ()
+    _: KW_ONLY
+    seeds: int | Sequence[int] = TEN_SEEDS
+    """How many (0, 1, …), or which."""
+    name: str = "study"
     title: str = ""
     figure: str = ""
-    """Where the paper shows all panels in one plot, if it does: a colour an agent, a line style a panel."""
-    seeds: tuple[int, ...] = TEN_SEEDS
+    """Where the paper shows all panels in one plot, if it does: a colour per agent, a line style per panel."""
+    panels: tuple[Panel, ...] = ()
+    """In place of tasks and agents."""
 
     def __post_init__(self) -> None:
-        _distinct("panels", [panel.name for panel in self.panels])
+        if not self.panels:
+            lines = tuple(Line.of(agent) for agent in self.agents)
+            tasks = [task if isinstance(task, Task) else Task(task) for task in self.tasks]
+            object.__setattr__(self, "panels", tuple(Panel(name=one.name, domain=one, lines=lines) for one in tasks))
+        check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
-            _distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
-        if len(self.seeds) > MOST_SEEDS:
-            raise too_many_seeds(len(self.seeds))
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise BadStudy(f"the seeds are {list(self.seeds)}", fix="give different whole numbers from 0 on")
+            check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
+        object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
+
+    @property
+    def seed_numbers(self) -> tuple[int, ...]:
+        """The seeds, one by one."""
+        return resolve_seeds(self.seeds)
 
     @property
     def of_the_paper(self) -> bool:
@@ -203,45 +80,194 @@ class Study:
         """Every run of the study."""
         for panel in self.panels:
             for line in panel.lines:
-                for spec in panel.specs(line, self.seeds):
+                for spec in panel.specs(line, self.seed_numbers):
                     yield panel, line, spec
 
     def check(self) -> None:
-        """Raise what is wrong with a panel or a line, before anything runs: each line's first run is built."""
+        """Raise what is wrong with a panel or a line, before anything runs."""
         for panel in self.panels:
-            panel.achieved()
             for line in panel.lines:
-                panel.specs(line, self.seeds[:1])[0].training()
+                panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
         """The same study with the first so many of its seeds, or with more of the same kind."""
         if count is None:
             return self
-        if count < 1:
-            raise BadStudy(f"{count} seeds", fix="give a whole number from 1 on, such as --seeds 5")
-        if count > MOST_SEEDS:
-            raise too_many_seeds(count)
-        more = (seed for seed in range(count + len(self.seeds)) if seed not in self.seeds)
-        return replace(self, seeds=(*self.seeds, *more)[:count])
+        resolve_seeds(count)
+        own = self.seed_numbers
+        more = (seed for seed in range(count + len(own)) if seed not in own)
+        return replace(self, seeds=(*own, *more)[:count])
+
+    def run(
+        self, folder: str | os.PathLike[str] = "study", workers: Workers | int = 1, *, progress: bool | None = None
+    ) -> Results:
+        """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+
+        progress: whether to show how it goes; None: where a bar would be seen.
+        """
+        return run_study(self, folder, workers, progress=progress)
 
 
-def too_many_seeds(count: int) -> BadStudy:
-    """What is said of so many."""
-    return BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
+def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: so many from 0 on, or these.
+
+    >>> resolve_seeds(3), resolve_seeds([3, 14])
+    ((0, 1, 2), (3, 14))
+    """
+    fix = "give a number of seeds (5), or different non-negative integers ([3, 14, 15])"
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        if seeds > MOST_SEEDS:
+            raise BadStudy(f"{seeds:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
+        if seeds < 1:
+            raise BadStudy(f"{seeds} seeds", fix="give a positive integer, such as --seeds 5")
+        return tuple(range(seeds))
+    if isinstance(seeds, bool | str) or not isinstance(seeds, Sequence):
+        raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
+    found = tuple(seeds)
+    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in found)
+    if not found or not whole or len(set(found)) < len(found):
+        raise BadStudy(f"the seeds are {list(found)}", fix=fix)
+    if len(found) > MOST_SEEDS:
+        raise BadStudy(f"{len(found):,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}")
+    return found
 
 
-@cache
-def _of_the_catalogue(name: str) -> FiniteDomain:
-    """Built once: the large mazes take a second."""
-    return domain(name)
+# --- Running studies
 
 
-def _distinct(what: str, found: list[str]) -> None:
-    """Raise unless there are some, all named and all differently."""
-    if not found:
-        raise BadStudy(f"there are no {what}", fix="give at least one")
-    if not all(found) or len(set(found)) < len(found):
-        raise BadStudy(f"the {what} are called {found}", fix="give each a name of its own")
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """What came of some studies: their recorded lines, and the runs that failed."""
+
+    folder: Path
+    lines: list[tuple[Study, Curves]]
+    failures: list[Failure]
+
+
+def plan(studies: Iterable[Study]) -> list[Planned]:
+    """The runs of some studies, each once, in the studies' order."""
+    found: dict[str, Planned] = {}
+    for study in studies:
+        for panel, line, spec in study.runs():
+            title = f"{panel.name} {line.name} seed {spec.seed}"
+            found.setdefault(spec.id, Planned(spec, title, line.seconds, line.gigabytes))
+    return list(found.values())
+
+
+def run_study(
+    study: Study | Sequence[Study],
+    folder: str | os.PathLike[str],
+    workers: Workers | int = 1,
+    keeping: Keeping | None = None,
+    *,
+    progress: bool | None = None,
+) -> Results:
+    """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+
+    progress: whether to show how it goes; None: where a bar would be seen.
+
+    What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
+    others go on; `NotRecorded` if all of them fail and nothing is recorded.
+
+    >>> import tempfile
+    >>> from pdrm.learning.agents import QLearning
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = run_study(Study(["letter"], [QLearning(k=1, episodes=200)], seeds=2), folder)
+    >>> results.failures, [curves.returns.shape for _, curves in results.lines]
+    ([], [(2, 2, 10)])
+    """
+    studies = [study] if isinstance(study, Study) else list(study)
+    chosen = Workers(count=workers) if isinstance(workers, int) else workers
+    runs, store = plan(studies), Store.below(Path(folder))
+    if not all(store.done(run.spec) for run in runs):
+        for one in studies:
+            one.check()
+    place = ensure_folder(Path(folder))
+    with monitor(runs, store, chosen.count, quiet=not (is_shown() if progress is None else progress)):
+        failures = run_all(runs, store, chosen, keeping)
+    results = record_results(studies, place, failures)
+    if results.failures and not results.lines:
+        first = results.failures[0]
+        fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
+        raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
+    return results
+
+
+def record_results(studies: Sequence[Study], folder: Path, failures: list[Failure]) -> Results:
+    """Read what is recorded, write the tables, and keep what the studies are."""
+    store = Store.below(folder)
+    lines = recorded(studies, store)
+    write_tables(lines, folder)
+    save_studies(studies, folder, store)
+    return Results(folder, lines, failures)
+
+
+# --- Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line.
+
+CURVES, SUMMARY = "curves.csv", "summary.csv"
+COLUMNS = ("study", "panel", "line", "agent", "k", "ours")
+CURVE_COLUMNS = (*COLUMNS, "seed", "at", "return", "normalised", "steps", "success")
+SUMMARY_COLUMNS = (
+    *COLUMNS,
+    *("seeds", "at", "return_25", "return_50", "return_75"),
+    *("normalised_25", "normalised_50", "normalised_75", "normalised_iqm", "success"),
+)
+
+
+def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
+    """The lines of the studies that have runs, in order."""
+    found = []
+    for study in studies:
+        for panel in study.panels:
+            for line in panel.lines:
+                curves = curves_of(panel, line, study.seed_numbers, store)
+                if curves is not None:
+                    found.append((study, curves))
+    return found
+
+
+def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
+    """Write both tables."""
+    for name, columns, rows in ((CURVES, CURVE_COLUMNS, _curves), (SUMMARY, SUMMARY_COLUMNS, _summary)):
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        for study, curves in lines:
+            table.writerows([*_line(study, curves), *row] for row in rows(curves))
+        write_atomically(folder / name, text.getvalue().encode())
+
+
+def _line(study: Study, curves: Curves) -> list[Any]:
+    line = curves.line
+    return [
+        study.name,
+        curves.panel.name,
+        line.name,
+        line.agent_name,
+        curves.panel.agent(line).k,
+        "yes" if line.ours else "no",
+    ]
+
+
+def _curves(curves: Curves) -> Iterator[list[Any]]:
+    """Means over the episodes of a test."""
+    means = [values.mean(axis=2) for values in (curves.returns, curves.normalised, curves.steps, curves.success)]
+    for s, seed in enumerate(curves.seeds):
+        for t, at in enumerate(curves.at.tolist()):
+            yield [seed, at, *(_short(float(values[s, t])) for values in means)]
+
+
+def _summary(curves: Curves) -> Iterator[list[Any]]:
+    raw, mapped = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
+    scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
+    for t, at in enumerate(curves.at.tolist()):
+        found = [part[t] for part in (*raw, *mapped)]
+        values = [*found, interquartile_mean(scores[:, t]), success[t]]
+        yield [len(curves.seeds), at, *(_short(float(value)) for value in values)]
+
+
+def _short(value: float) -> str:
+    return f"{value:.9g}"
 
 
 # --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.
@@ -250,10 +276,10 @@ def _distinct(what: str, found: list[str]) -> None:
 
 STUDIES = "studies.json"
 PANEL = ("name", "title", "figure")
-LINE = ("name", "agent", "k", "colour", "ours", "seconds", "gigabytes")
+LINE = ("name", "colour", "ours", "seconds", "gigabytes")
 
 
-def keep_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
+def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
     """Write what the studies are. The paper's are known without: what is kept of earlier ones then goes."""
     if all(study.of_the_paper for study in studies):
         (folder / STUDIES).unlink(missing_ok=True)
@@ -262,7 +288,7 @@ def keep_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
     write_atomically(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def kept_studies(folder: Path, store: Store) -> list[Study]:
+def load_studies(folder: Path, store: Store) -> list[Study]:
     """The studies kept in a folder, as far as their domains are there; none: nothing is kept."""
     path = folder / STUDIES
     if not path.exists():
@@ -275,25 +301,25 @@ def kept_studies(folder: Path, store: Store) -> list[Study]:
 
 
 def _study(study: Study, store: Store) -> dict[str, Any]:
-    panels = [_panel(panel, study.seeds, store) for panel in study.panels]
-    own = {"name": study.name, "title": study.title, "figure": study.figure, "seeds": study.seeds}
-    return {**own, "panels": panels}
+    own = {name: getattr(study, name) for name in ("name", "title", "figure")}
+    seeds = study.seed_numbers
+    return {**own, "seeds": seeds, "panels": [_panel(panel, seeds, store) for panel in study.panels]}
 
 
 def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
-    """One's own domain (None here) is that of the panel's runs, whose folders are named."""
-    specs = {line.name: panel.specs(line, seeds) for line in panel.lines}
-    settings = {name: asdict(found[0].settings) for name, found in specs.items()}
-    first = next(iter(specs.values()))[0]
+    """One's own domain is that of the panel's runs, whose folders are named."""
+    specs = [spec for line in panel.lines for spec in panel.specs(line, seeds)]
+    lines = [(line, panel.agent(line)) for line in panel.lines]
     return {
         **{name: getattr(panel, name) for name in PANEL},
-        "domain": first.domain if first.own is None else None,
-        "machine": panel.text,
-        "success": panel.success,
+        "domain": panel.task.name if panel.task.catalogued else None,
+        "machine": panel.task.text,
+        "success": panel.task.success,
         "lines": [
-            {**{name: getattr(line, name) for name in LINE}, "settings": settings[line.name]} for line in panel.lines
+            {**{name: getattr(line, name) for name in LINE}, "agent": agent.name, "settings": agent.record()}
+            for line, agent in lines
         ],
-        "runs": [store.folder(spec).name for found in specs.values() for spec in found],
+        "runs": [store.folder(spec).name for spec in specs],
     }
 
 
@@ -307,8 +333,12 @@ def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
     runs, domain = record.pop("runs"), record.pop("domain")
     if domain is None:
         at = next((store.root / name for name in runs if (store.root / name / DOMAIN).exists()), None)
-        domain = None if at is None else spec_of(at).own
+        domain = None if at is None else read_spec(at).task.domain
     if domain is None:
         return None
-    lines = tuple(Line(**line) for line in record.pop("lines"))
+    lines = tuple(
+        Line(**line, agent=read_agent(agent, settings))
+        for line in record.pop("lines")
+        for agent, settings in ((line.pop("agent"), line.pop("settings")),)
+    )
     return Panel(domain=domain, lines=lines, **{**record, "success": tuple(record["success"])})

@@ -8,15 +8,19 @@ import runpy
 import tomllib
 import traceback
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
-from pdrm.experiments.study import MOST_SEEDS, TEN_SEEDS, Line, Panel, Study, machine_text, too_many_seeds
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.study import TEN_SEEDS, Study, resolve_seeds
 from pdrm.files import means_name
 from pdrm.language.source import decode, read_bytes
+from pdrm.learning.agents import kind_of
+from pdrm.task import find_machine
 
 # --- Where in a TOML text a key stands: the standard library's reader says it for syntax errors only.
 
@@ -110,7 +114,6 @@ AGENT = {
     "seconds": (int, float),
     "gigabytes": (int, float),
 }
-DEEP = ("ppo", "rppo", "dqn", "sac")
 KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 T = TypeVar("T")
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
@@ -145,17 +148,10 @@ class _Reader:
         panels = self.tables(record, ("panels",))
         shared = record.get("settings", {})
         made = tuple(self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels))
-        seeds = record.get("seeds", TEN_SEEDS)
-        try:
-            if isinstance(seeds, int) and seeds > MOST_SEEDS:
-                raise too_many_seeds(seeds)
-            seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(map(int, seeds))
-            name = record.get("name", self.stem)
-            return Study(name=name, title=record.get("title", ""), panels=made, seeds=seeds)
-        except (PdrmError, ValueError, TypeError) as error:
-            why = error.message if isinstance(error, PdrmError) else f"seeds: {error}"
-            fix = error.fix if isinstance(error, PdrmError) else "seeds = 5, or seeds = [3, 14, 15]"
-            raise BadStudy(why, where=self.places.of(("seeds",) if "seeds" in why else ("panels",)), fix=fix) from error
+        name, seeds = record.get("name", self.stem), record.get("seeds", TEN_SEEDS)
+        self.told(("seeds",), partial(resolve_seeds, seeds))
+        make = partial(Study, name=name, title=record.get("title", ""), panels=made, seeds=seeds)
+        return self.told(("panels",), make)
 
     def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
         self.check(record, PANEL, keys, required=("domain",))
@@ -164,17 +160,21 @@ class _Reader:
         lines = tuple(
             self.line(agent, (*keys, "agents", n)) for n, agent in enumerate(self.tables(record, (*keys, "agents")))
         )
-        panel = Panel(
+        machine = None
+        if "machine" in record:
+            machine = self.told((*keys, "machine"), partial(find_machine, record["machine"], self.folder))
+        make = partial(
+            Panel,
             name=record.get("name", Path(domain).stem),
             domain=self.domain(domain),
             title=record.get("title", ""),
             lines=lines,
-            machine=self.machine(record["machine"], (*keys, "machine")) if "machine" in record else None,
+            machine=machine,
             success=(success,) if isinstance(success, str) else tuple(success),
             settings={**shared, **record.get("settings", {})},
         )
-        self.told((*keys, "domain"), panel.world)
-        self.told((*keys, "success" if success else "machine"), panel.achieved)
+        panel = self.told((*keys, "domain"), make, scopes=(keys,))
+        self.told((*keys, "success" if success else "domain"), lambda: panel.task)
         for number, line in enumerate(lines):
             agent = (*keys, "agents", number)
             scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
@@ -184,15 +184,9 @@ class _Reader:
     def line(self, record: dict[str, Any], keys: Keys) -> Line:
         self.check(record, AGENT, keys, required=("agent",))
         agent = record["agent"]
-        if agent in DEEP:
-            raise self.fault(
-                (*keys, "agent"),
-                f"`{agent}` is a deep agent, and studies take tabular ones",
-                f"pdrm train DOMAIN --agent {agent}",
-            )
-        k = str(record.get("k", "full" if agent.startswith("cra-") else "1"))
-        if k != "full" and not k.isdecimal():
-            raise self.fault((*keys, "k"), f"k is {k}", 'k = 1 (a whole number from 0 on), or k = "full"')
+        kind = self.told((*keys, "agent"), partial(kind_of, agent))
+        k = record.get("k", next(field.default for field in fields(kind) if field.name == "k"))
+        self.told((*keys, "k"), partial(kind, k=k))
         name = record.get("name", f"{agent} {k}")
         rest = {key: record[key] for key in ("settings", "colour", "seconds", "gigabytes") if key in record}
         return Line(name=name, agent=agent, k=k, **rest)
@@ -202,10 +196,6 @@ class _Reader:
         if name in names() or (means_name(name, (), self.folder) and means_name(name, ())):
             return name
         return str(self.folder / name)
-
-    def machine(self, name: str, keys: Keys) -> str:
-        """A machine's text: of the catalogue, or in a file beside the study."""
-        return self.told(keys, partial(machine_text, name, self.folder))
 
     def check(self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()) -> None:  # noqa: ANN401
         """Raise unless all keys are known, of the right kind, and there."""
@@ -244,7 +234,7 @@ class _Reader:
 
 def _built(panel: Panel, line: Line) -> None:
     """Build a line's first run, for the faults that come up in that."""
-    panel.specs(line, (0,))[0].training()
+    panel.specs(line, (0,))[0].check()
 
 
 # --- A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run.

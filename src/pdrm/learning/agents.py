@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -34,7 +35,7 @@ FULL, NOTHING = "full", "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class Agent(ABC):
     """What every agent has."""
 
     name: ClassVar[str] = ""
@@ -57,9 +58,9 @@ class Agent:
         return FullStack() if self.k == FULL else TopK(int(self.k))
 
     @property
+    @abstractmethod
     def total(self) -> int:
         """How long it trains, in its unit."""
-        raise NotImplementedError
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
@@ -331,8 +332,6 @@ class Deep(Agent):
 
     def __post_init__(self) -> None:
         Agent.__post_init__(self)
-        if isinstance(self.net_arch, list):
-            object.__setattr__(self, "net_arch", tuple(self.net_arch))
         for field in fields(self):
             value = getattr(self, field.name)
             for one in value if isinstance(value, tuple | list) else (value,):
@@ -595,6 +594,16 @@ def kind_of(name: str) -> type[Agent]:
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(name, AGENTS))
     return AGENTS[name]
+
+
+def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
+    """The agent that a saved record describes; settings that its kind no longer has are left out."""
+    kind = kind_of(name)
+    known = {field.name for field in fields(kind)}
+    given = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items() if name in known
+    }
+    return kind(**given)  # type: ignore[arg-type]
 
 
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:

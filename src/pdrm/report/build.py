@@ -15,7 +15,8 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.language.loading import names
-from pdrm.learning.tabular.evaluation import Trained
+from pdrm.learning.agents import CountingQ
+from pdrm.learning.run import POLICY
 from pdrm.report.curve_plots import study_plot
 from pdrm.report.page import Section, making_section, page, picture
 from pdrm.report.study_section import anchor, study_section
@@ -79,18 +80,15 @@ def _path(lines: Sequence[Curves], store: Store) -> str:
     for curves in sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked:
         seed = int(np.argmax(curves.final_scores if np.isfinite(curves.lowest) else curves.returns[:, -1].mean(axis=1)))
         spec = curves.panel.specs(curves.line, curves.seeds)[seed]
-        if store.result(spec)["policy_kept"]:
-            trained = Trained.load(store.folder(spec))
-            if trained.counts:
-                continue
-            moments = list(trained.episode(0))
+        if (store.folder(spec) / POLICY).exists() and not isinstance(spec.agent, CountingQ):
+            moments = store.run(spec).episode()
             shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
             paid = sum(one.reward for one in moments)
             title = (
                 f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; "
                 f"{len(moments) - 1} steps, return {paid:g}, ended in {moments[-1].configuration.state}"
             )
-            return picture(plot_bytes(episode_plot(trained.domain, shown), "svg"), "svg", title, escape(title))
+            return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title, escape(title))
     return ""
 
 

@@ -108,9 +108,9 @@ def _panel(axes: Axes, lines: Sequence[Curves], shades: dict[str, str]) -> None:
 def _curve(axes: Axes, curves: Curves, *, band: bool = True, **style: Any) -> None:  # noqa: ANN401 - matplotlib's
     values = curves.normalised if np.isfinite(curves.lowest) else curves.returns
     low, middle, high = curves.quartiles(values)
-    axes.plot(curves.episode, middle, linewidth=1.6, **style)
+    axes.plot(curves.at, middle, linewidth=1.6, **style)
     if band:
-        axes.fill_between(curves.episode, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        axes.fill_between(curves.at, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
 def _finish(axes: Axes, lines: Sequence[Curves]) -> None:
@@ -119,7 +119,7 @@ def _finish(axes: Axes, lines: Sequence[Curves]) -> None:
     axes.set_ylabel("return of the test, mapped to [−1, 1]" if scaled else "return of the test", color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
-    axes.set_xlim(0, max(int(curves.episode[-1]) for curves in lines))
+    axes.set_xlim(0, max(int(curves.at[-1]) for curves in lines))
     axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

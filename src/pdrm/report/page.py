@@ -142,7 +142,7 @@ PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygr
 
 def making_section(lines: Sequence[tuple[Study, Curves]], store: Store, data: str, again: str) -> Section:
     """The section; `data` and `again` (how to make it again) are HTML."""
-    timings = [store.timing(spec) for _, curves in lines for spec in curves.panel.specs(curves.line, curves.seeds)]
+    timings = [store.run(spec).timing for _, curves in lines for spec in curves.panel.specs(curves.line, curves.seeds)]
     seconds = sum(timing["seconds"] for timing in timings)
     when = sorted(timing["finished"] for timing in timings)
     rows = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdrm.drawing.plots import plot_bytes
-from pdrm.experiments.curves import Curves, episodes_to_learn, learnt_at
+from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.panel import Panel
 from pdrm.experiments.statistics import Numbers, interquartile_mean_interval, probability_of_improvement_interval
 from pdrm.experiments.store import Store
-from pdrm.experiments.study import Panel, Study
+from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
-from pdrm.learning.tabular.run import RunSpec
+from pdrm.learning.run import RunSpec
 from pdrm.report.curve_plots import overview_plot, panel_plot
 from pdrm.report.page import Section, details, number, picture, table
 
@@ -99,9 +99,9 @@ def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: P
 
 
 def _seeds(study: Study) -> str:
-    if len(study.seeds) == 1:
-        return f"One seed ({study.seeds[0]}): no interval can be given."
-    return f"{len(study.seeds)} seeds, the same for every agent: {', '.join(map(str, study.seeds))}."
+    if len(study.seed_numbers) == 1:
+        return f"One seed ({study.seed_numbers[0]}): no interval can be given."
+    return f"{len(study.seed_numbers)} seeds, the same for every agent: {', '.join(map(str, study.seed_numbers))}."
 
 
 def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> str:
@@ -131,18 +131,18 @@ def _row(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
     iqm, below, above = interquartile_mean_interval([curves.final_scores])
     known, several = bool(np.isfinite(curves.lowest)), len(curves.seeds) > 1
     specs = _specs(curves)
-    results, timings = [store.result(spec) for spec in specs], [store.timing(spec) for spec in specs]
+    runs = [store.run(spec) for spec in specs]
     return [
         escape(curves.line.name),
-        curves.line.k,
+        str(specs[0].agent.k),
         number(middle),
         f"{number(low)} – {number(high)}" if several else "–",
         number(iqm) if known else "–",
         f"{number(below)} – {number(above)}" if known and several else "–",
         f"{int((curves.final_success == 1).sum())} of {len(curves.seeds)}",
         number(_episodes(curves, lines)),
-        number(float(np.median([result["rows"] for result in results]))),
-        f"{np.median([timing['seconds'] for timing in timings]):.1f}",
+        number(float(np.median([run.result["rows"] for run in runs]))) if "rows" in runs[0].result else "–",
+        f"{np.median([run.timing['seconds'] for run in runs]):.1f}",
     ]
 
 
@@ -150,7 +150,7 @@ def _episodes(curves: Curves, lines: Sequence[Curves]) -> float | None:
     """Training episodes until the median return is 90 % of the way to the panel's best."""
     if not np.isfinite(curves.lowest):
         return None
-    return episodes_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
+    return training_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
 
 
 def _specs(curves: Curves) -> list[RunSpec]:
@@ -158,7 +158,7 @@ def _specs(curves: Curves) -> list[RunSpec]:
 
 
 def _settings(lines: Sequence[Curves], store: Store) -> str:
-    every = {curves.line.name: asdict(_specs(curves)[0].settings) for curves in lines}
+    every = {curves.line.name: _specs(curves)[0].agent.record() for curves in lines}
     names = list(dict.fromkeys(name for settings in every.values() for name in settings))
     common = {name: every[lines[0].line.name].get(name) for name in names}
     shared = {name: value for name, value in common.items() if all(s.get(name) == value for s in every.values())}
@@ -168,8 +168,8 @@ def _settings(lines: Sequence[Curves], store: Store) -> str:
         own = {n: v for n, v in every[curves.line.name].items() if n not in shared and v is not None}
         ids = " ".join(f"<code>{spec.id}</code>" for spec in _specs(curves))
         differs = escape(", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in own.items()))
-        rows.append([escape(curves.line.name), f"<code>{curves.line.agent}</code>", differs, ids])
-    versions = {store.timing(spec)["pdrm"] for curves in lines for spec in _specs(curves)}
+        rows.append([escape(curves.line.name), f"<code>{curves.line.agent_name}</code>", differs, ids])
+    versions = {store.run(spec).timing["pdrm"] for curves in lines for spec in _specs(curves)}
     made = f"pdrm {', '.join(sorted(versions))}; each run's folder is named after its id, the hash of its settings."
     return f"<p>All: {escape(said)}. {escape(made)}</p>" + table(["agent", "learner", "differs in", "runs"], rows)
 

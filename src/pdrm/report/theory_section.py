@@ -14,7 +14,7 @@ from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
 from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import kept_facts
 from pdrm.language.loading import catalogue, text_of
-from pdrm.learning.tabular.settings import PAPER_SETTINGS
+from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.report.page import Section, number, picture, table
 

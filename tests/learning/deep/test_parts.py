@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from pdrm.learning.deep.deep_settings import PPO, SAC, RecurrentPPO
 from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains.water import WaterWorld
@@ -17,7 +18,6 @@ from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
 from pdrm.language.loading import catalogue, text_of
 from pdrm.learning.deep import deep_run as runs
 from pdrm.learning.deep.deep_policy import load_deep_policy
-from pdrm.learning.deep.deep_settings import PPO, SAC, RecurrentPPO
 from pdrm.learning.deep.deep_training import algorithm_of, settings_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss

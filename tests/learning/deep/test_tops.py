@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from pdrm.learning.deep.deep_settings import DQN
 
 from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.deep import replay as cf
 from pdrm.learning.deep import sac
-from pdrm.learning.deep.deep_settings import DQN
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
 from pdrm.learning.deep.replay import Experience, Row, experience, tops_of
 from pdrm.product.jax_env.jax_domain import finite_domain

@@ -27,7 +27,7 @@ from pdrm.experiments.claims import (
 )
 from pdrm.experiments.curves import SHARE
 from pdrm.experiments.fact_cache import kept_facts
-from pdrm.experiments.paper.water_programs import RECURRENT, WITH, WITHOUT
+from pdrm.experiments.paper.paper_figures import RECURRENT, WITH, WITHOUT
 from pdrm.experiments.water_records import OWN, Ending, Record, endings, records
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import counting_to_pushdown
@@ -167,7 +167,7 @@ def _order(evidence: Evidence) -> list[Part]:
     for panel in (EIGHT, FOUR_EIGHT):
         groups: dict[str, list[str]] = {"cprm": [], "hrm": [], "q": []}
         for line in evidence.paper_lines(panel):
-            groups[evidence.curves(panel, line).line.agent].append(line)
+            groups[evidence.curves(panel, line).line.agent_name].append(line)
         parts += [learns_before(evidence, panel, groups["cprm"], groups["hrm"] + groups["q"])]
         parts += [learns_before(evidence, panel, groups["hrm"], groups["q"])]
     return [*parts, learns_before(evidence, EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"])]

@@ -12,18 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
 from pdrm.files import write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of, settings_of
+from pdrm.learning.agents import read_agent
+from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import tree_bytes, tree_from
+from pdrm.learning.tabular.evaluation import Moment
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
+from pdrm.product.wrapping import MachineEnv, wrap
+from pdrm.task import Task
 
 
 @dataclass(eq=False)
@@ -32,8 +37,9 @@ class DeepPolicy:
     one from a run's folder.
 
     >>> import pdrm
+    >>> from pdrm.learning.agents import PPO
     >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
-    >>> algorithm, settings = algorithm_of("ppo"), settings_of("ppo", {})
+    >>> algorithm, settings = algorithm_of("ppo"), PPO()
     >>> untrained = algorithm.network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
     >>> env = pdrm.wrap(pdrm.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
@@ -108,8 +114,9 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
     description.
 
     >>> import tempfile, pdrm
+    >>> from pdrm.learning.agents import PPO
     >>> echo, machine = pdrm.domain("echo"), pdrm.catalogue("echo")
-    >>> product, settings = jax_product(finite_domain(echo), machine, TopK(1)), settings_of("ppo", {"n_envs": 2})
+    >>> product, settings = jax_product(finite_domain(echo), machine, TopK(1)), PPO(n_envs=2)
     >>> training = DeepTraining(algorithm_of("ppo"), lambda numbers: (product, settings), seeds=[0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_policy(Path(folder) / "policy-seed0.npz", training, 0, machine, about={"domain": "echo"})
@@ -123,8 +130,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
     seeing = jax_product(_in_jax(domain), machine, TopK(description["k"]), depth=description["depth"])
     product = replace(seeing, visible=description["visible"])
-    given = {name: _tupled(value) for name, value in description["settings"].items()}
-    algorithm, settings = algorithm_of(description["agent"]), settings_of(description["agent"], given)
+    algorithm, settings = algorithm_of(description["agent"]), read_agent(description["agent"], description["settings"])
     like = algorithm.network(product, settings, np.random.default_rng(0))
     return DeepPolicy(algorithm, settings, product, tree_from(path, like), description["about"])
 
@@ -135,5 +141,22 @@ def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
     return water_domain(domain) if isinstance(domain, WaterWorld) else domain
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
+    """One episode without exploration in a finite domain, moment by moment, with the readable machine."""
+    env = wrap(FiniteEnv(task.finite), task.pushdown, labels="info", view=TopK(policy.product.k), flatten=True)
+    seen, info = env.reset(seed=seed)
+    policy.begin()
+    moments, over = [_moment(env, info, None, float(info["machine"]["reward"]))], False
+    while not over:
+        action = policy.act(seen)
+        seen, reward, terminated, truncated, info = env.step(int(action))
+        moments.append(_moment(env, info, int(action), float(reward)))
+        over = terminated or truncated
+    return moments
+
+
+def _moment(env: MachineEnv, info: dict[str, Any], action: int | None, reward: float) -> Moment:
+    where = env.env.unwrapped
+    assert isinstance(where, FiniteEnv)  # noqa: S101 - made so
+    assert where.state is not None  # noqa: S101 - an episode has begun
+    return Moment(where.state, env.configuration, action, info.get("label"), reward)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,13 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
-from pdrm.files import write_atomically
+from pdrm.learning.agents import DQN, PPO, SAC, Deep, RecurrentPPO
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep import networks as ac
-from pdrm.learning.deep.deep_settings import DQN, PPO, SAC, Deep, RecurrentPPO
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
-from pdrm.learning.deep.networks import side_by_side, tree_bytes, tree_from
-from pdrm.learning.interrupt import DeferredInterrupt
+from pdrm.learning.deep.networks import side_by_side
 from pdrm.product.jax_env.jax_domain import key_of, seeded
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -101,17 +97,7 @@ def algorithm_of(name: str) -> Algorithm:
     return ALGORITHMS[name]
 
 
-def settings_of(name: str, given: dict[str, Any]) -> Any:
-    """An agent's settings: its defaults, and those given; ones that it does not have are refused."""
-    kind = algorithm_of(name).settings
-    known = [field.name for field in fields(kind)]
-    for setting in given:
-        if setting not in known:
-            raise BadSetting(f"agent `{name}` has no setting `{setting}`", fix=did_you_mean(setting, known))
-    return kind(**given)
-
-
-def check_fits(algorithm: Algorithm, product: JaxProduct) -> None:
+def check_actions(algorithm: Algorithm, product: JaxProduct) -> None:
     """Raise unless the agent can choose the domain's actions."""
     vectors = product.domain.actions == 0
     if algorithm.continuous is not None and algorithm.continuous != vectors:
@@ -126,7 +112,7 @@ def check_fits(algorithm: Algorithm, product: JaxProduct) -> None:
 
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
-Task = Callable[[Numbers], tuple[JaxProduct, Any]]
+RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
 
 TESTS = 0x7E57
@@ -136,12 +122,12 @@ TESTS = 0x7E57
 class DeepTraining:
     """Runs side by side."""
 
-    def __init__(self, algorithm: Algorithm, task: Task, seeds: Sequence[int], numbers: Numbers | None = None) -> None:
+    def __init__(self, algorithm: Algorithm, task: RunOf, seeds: Sequence[int], numbers: Numbers | None = None) -> None:
         self.algorithm, self.task, self.seeds = algorithm, task, tuple(seeds)
         self.numbers: Numbers = {name: jnp.asarray(values) for name, values in (numbers or {}).items()}
         first = jax.tree.map(lambda values: values[0], self.numbers)
         self.product, self.settings = task(first)
-        check_fits(algorithm, self.product)
+        check_actions(algorithm, self.product)
         self.steps_per_iteration = algorithm.steps_per_iteration(self.settings)
         self.iterations = 0
         self.ended, self.cut_off = 0, 0
@@ -218,80 +204,3 @@ def _compiled(training: DeepTraining, count: int, name: str, donate: int | None)
         mapped = jax.vmap(function, in_axes=axes)
         cache[name, count] = jax.jit(mapped, donate_argnums=() if donate is None else (donate,))
     return cache[name, count]
-
-
-# --- Training to the end, with tests on the way and a checkpoint to go on from.
-#
-# A checkpoint is two files: the whole state of a training, and the curve so far as text, one line a test. Ctrl-C takes effect
-# after the next test, so that nothing is lost; a second one at once.
-
-SECONDS_BETWEEN = 60.0
-SECONDS_BETWEEN_LARGE = 600.0
-LARGE = 2**28
-"""Bytes from which on a state (a replay buffer in it, say) is large."""
-COUNTS = ("iterations", "ended", "cut_off")
-"""What a training counts."""
-
-
-class Checkpoint:
-    """The checkpoint of a training, at `path` and beside it; taken when asked and, if it is time, in between."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.curve = path, path.with_suffix(".csv")
-        self._saved, self._between = time.monotonic(), SECONDS_BETWEEN
-
-    def exists(self) -> bool:
-        """Whether there is something to go on from."""
-        return self.path.exists() and self.curve.exists()
-
-    def save(self, training: DeepTraining, curve: str) -> None:
-        """Write both, each whole or not at all; the curve first, so that it is never behind the state."""
-        counts = {name: np.int32(getattr(training, name)) for name in COUNTS}
-        state = tree_bytes({"state": training.state, **counts})
-        write_atomically(self.curve, curve.encode())
-        write_atomically(self.path, state)
-        self._saved = time.monotonic()
-        self._between = SECONDS_BETWEEN_LARGE if len(state) > LARGE else SECONDS_BETWEEN
-
-    def save_if_time(self, training: DeepTraining, curve: str) -> None:
-        """Write both if the last time is long ago."""
-        if time.monotonic() - self._saved > self._between:
-            self.save(training, curve)
-
-    def resume(self, training: DeepTraining, column: int = 0) -> str:
-        """Put the runs where they were; returns the curve up to there. column: of the training steps in the curve."""
-        found = tree_from(self.path, {"state": training.state, **dict.fromkeys(COUNTS, np.int32(0))})
-        training.state = found["state"]
-        training.iterations, training.ended, training.cut_off = (int(found[name]) for name in COUNTS)
-        head, *lines = self.curve.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if int(line.split(",")[column]) <= training.timesteps]
-        return "".join(f"{line}\n" for line in (head, *kept))
-
-    def remove(self) -> None:
-        """The runs are done."""
-        for file in (self.path, self.curve):
-            file.unlink(missing_ok=True)
-
-
-def trained(
-    training: DeepTraining, iterations: int, every: int, checkpoint: Checkpoint, test: Callable[[], str], curve: str
-) -> str:
-    """Train for so many iterations in all, from where the training stands; returns the curve, a test after every few.
-
-    test: makes a test and returns its lines. curve: the lines so far.
-    """
-    whole = True
-    with DeferredInterrupt() as interrupt:
-        try:
-            while training.iterations < iterations:
-                whole = False
-                training.advance(min(every, iterations - training.iterations))
-                curve += test()
-                whole = True
-                interrupt.raise_if_asked()
-                checkpoint.save_if_time(training, curve)
-        except KeyboardInterrupt:
-            if whole:  # a second Ctrl-C acts at once: then the checkpoint before is the one to go on from
-                checkpoint.save(training, curve)
-            raise
-    return curve

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep.deep_settings import DQN, OffPolicy
+from pdrm.learning.agents import DQN, OffPolicy
 from pdrm.learning.deep.many_envs import Act, Tally
 from pdrm.learning.deep.networks import (
     ADAM_SMALL,

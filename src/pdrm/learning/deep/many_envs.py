@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep.deep_settings import Deep
+from pdrm.learning.agents import Deep
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, Outcome, ProductState

@@ -23,11 +23,28 @@ from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 Tree = TypeVar("Tree")
 
 
-def tree_bytes(tree: Any) -> bytes:
+def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
     """The leaves of a tree, named by their place in it."""
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
+    """The tree that has these leaves; `like` says its shape, and `ValueError` what does not fit."""
+
+    def leaf(place: Any, old: Any) -> jax.Array:
+        found = arrays.get(jax.tree_util.keystr(place))
+        if found is None or found.shape != jnp.shape(old) or found.dtype != old.dtype:
+            raise ValueError(f"{jax.tree_util.keystr(place)} differs")
+        return jnp.asarray(found)
+
+    restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)
+    return restored
+
+
+def tree_bytes(tree: Any) -> bytes:
+    """A tree as the bytes of an `.npz` file."""
     buffer = io.BytesIO()
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    np.savez(buffer, **{jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves})  # type: ignore[arg-type]
+    np.savez(buffer, **tree_arrays(tree))  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
@@ -37,15 +54,10 @@ def tree_from(path: Path, like: Tree) -> Tree:
         arrays = read_arrays(path.read_bytes())
     except (OSError, ValueError) as error:
         raise BadPolicyFile(f"{path} cannot be read: {error}", fix="train again, or restore a copy") from error
-
-    def leaf(place: Any, old: Any) -> jax.Array:
-        found = arrays.get(jax.tree_util.keystr(place))
-        if found is None or found.shape != jnp.shape(old) or found.dtype != old.dtype:
-            raise BadPolicyFile(f"{path} does not fit: {jax.tree_util.keystr(place)} differs", fix="train again")
-        return jnp.asarray(found)
-
-    restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)
-    return restored
+    try:
+        return load_arrays(arrays, like)
+    except ValueError as error:
+        raise BadPolicyFile(f"{path} does not fit: {error}", fix="train again") from error
 
 
 # --- Networks as trees of arrays and pure functions of them: fully connected layers.

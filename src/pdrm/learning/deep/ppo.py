@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from pdrm.learning.agents import PPO, Number
 from pdrm.learning.deep import networks as ac
-from pdrm.learning.deep.deep_settings import PPO, Number
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, observed, scaled, step_envs, summed
 from pdrm.learning.deep.networks import ADAM, chosen, clipped, descended
 from pdrm.learning.deep.networks import AnyTree as Tree

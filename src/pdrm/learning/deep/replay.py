@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting
-from pdrm.learning.deep.deep_settings import OffPolicy
+from pdrm.learning.agents import OffPolicy
 from pdrm.learning.deep.many_envs import (
     Envs,
     Stepped,

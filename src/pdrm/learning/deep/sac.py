@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.deep.deep_settings import SAC
+from pdrm.learning.agents import SAC
 from pdrm.learning.deep.dqn import DQNMetrics as SACMetrics
 from pdrm.learning.deep.dqn import steps_per_iteration
 from pdrm.learning.deep.many_envs import Act

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.learning.run_folder import no_run
-from pdrm.learning.tabular.agents import machine_for
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
-from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy, load_policy
-from pdrm.learning.tabular.run import POLICY, spec_of
-from pdrm.learning.tabular.settings import QLearning
+from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
@@ -73,14 +66,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A policy with the domain and the machine it was learnt with, to play episodes.
+    """A domain, a machine and a policy that was learnt there, to play episodes with.
 
-    >>> import pdrm
-    >>> maze = pdrm.domain("maze-5x5")
-    >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
-    >>> training.advance(10_000)
-    >>> trained = Trained(pdrm.policy_of(training), maze, training.machine)
-    >>> moments = list(trained.episode(seed=0))
+    >>> from pdrm.learning.run import train
+    >>> moments = train("maze-5x5", "q", k=1).episode()
     >>> moments[-1].configuration.state, sum(moment.reward for moment in moments)
     ('home', 100005.0)
     """
@@ -97,38 +86,10 @@ class Trained:
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Trained:
-        """The run in a folder, as `pdrm train` leaves it."""
-        folder = Path(folder)
-        if not (folder / POLICY).exists():
-            raise no_run(folder)
-        spec, policy = spec_of(folder), load_policy(folder / POLICY)
-        where = spec.where()
-        machine = machine_for(where, spec.agent, spec.machine_text)
-        where = where.tested_on[0] if len(where.tested_on) == 1 else where
-        operations = spec.settings.operations_per_episode if isinstance(spec.settings, QLearning) else None
-        return cls(policy, where, machine, spec.settings.step_limit, operations)
-
     @property
     def counts(self) -> bool:
         """Whether the machine has counters in place of a stack."""
         return isinstance(self.machine, CountingRewardAutomaton)
-
-    def evaluate(self, episodes: int, seed: int) -> dict[str, Any]:
-        """Greedy episodes, summed up as JSON values."""
-        rng = np.random.default_rng(seed)
-        runs = [list(self.episode(rng)) for _ in range(episodes)]
-        returns = [sum(moment.reward for moment in moments) for moments in runs]
-        steps = [len(moments) - 1 for moments in runs]
-        return {
-            "domain": self.domain.name,
-            "episodes": len(returns),
-            "mean_return": float(np.mean(returns)),
-            "returns": returns,
-            "mean_steps": float(np.mean(steps)),
-            "ends": dict(Counter(moments[-1].configuration.state for moments in runs).most_common()),
-        }
 
     def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.learning.tabular.randomness import Rng
-from pdrm.learning.tabular.settings import Hierarchical, QLearning
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine

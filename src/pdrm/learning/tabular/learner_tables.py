@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of, reward_for_achieving
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import EndlessSilentMoves
-from pdrm.learning.tabular.settings import Counterfactuals
+from pdrm.learning.agents import Counterfactuals
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
 from pdrm.machines.pushdown import PushdownRewardMachine

@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
-from pdrm.files import read_arrays, write_atomically
+from pdrm.files import describe_fault, read_arrays, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
-from pdrm.learning.run_folder import in_words
 from pdrm.learning.tabular.hierarchical import TOP, options_of
 from pdrm.learning.tabular.policy_table import Arrays, Memory, PolicyTable, StackTree, decode_table, table_from
 from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
@@ -201,7 +200,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
             raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
         sha256 = str(said["sha256"])
     except FAULTS as error:
-        raise _damaged(file, in_words(error, beside.name)) from error
+        raise _damaged(file, describe_fault(error, beside.name)) from error
     try:
         data = file.read_bytes()
         arrays = read_arrays(data)
@@ -213,7 +212,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
     except PdrmError:
         raise
     except FAULTS as error:
-        raise _damaged(file, in_words(error)) from error
+        raise _damaged(file, describe_fault(error)) from error
 
 
 def _policy_from(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:

@@ -12,9 +12,9 @@ from contextlib import suppress
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
+from pdrm.learning.agents import Counterfactuals, QLearning
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, ObservedStacks, begin, class_depth, read_label
 from pdrm.learning.tabular.randomness import Rng
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import View

@@ -19,6 +19,7 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UndefinedMove
+from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
@@ -32,7 +33,6 @@ from pdrm.learning.tabular.learner_tables import (
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.randomness import RngState, seed_streams
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth
-from pdrm.learning.tabular.settings import Hierarchical, QLearning
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
@@ -208,8 +208,9 @@ class Training(TabularTraining):
     """One run of Q-learning or CpRM, advanced by `advance` and judged by `test`.
 
     >>> import pdrm
+    >>> from pdrm.learning.agents import CpRM
     >>> maze = pdrm.domain("maze-5x5")
-    >>> training = Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), QLearning(counterfactuals="deduplicated"), seed=0)
+    >>> training = Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), CpRM(), seed=0)
     >>> training.advance(1_000)
     >>> training.episodes, float(training.test().returns.mean())
     (1000, 100005.0)
@@ -334,3 +335,6 @@ def _machine_fix(machine: object) -> str:
 
 def _view_fix(view: object) -> str:
     return f"pdrm.TopK({view})" if isinstance(view, int) and view >= 0 else "pdrm.TopK(1), or pdrm.FullStack()"
+
+
+AnyTraining = Training | HierarchicalTraining

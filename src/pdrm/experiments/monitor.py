@@ -1,0 +1,120 @@
+"""How the runs of a study go, while they go. What is shown is read from the store, so it is the same whatever the workers are and
+wherever they are."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+
+from pdrm.experiments.execution import SECONDS_UNKNOWN, Planned
+from pdrm.experiments.store import Store
+from pdrm.progress import duration, show_progress
+
+SECONDS_BETWEEN_LOOKS = 0.5
+SHOWN_RUNS = 2
+
+
+@dataclass(slots=True)
+class Monitor:
+    """What is known about the runs: done (now and before), under way and how far, failed, and how long the rest may take."""
+
+    runs: list[Planned]
+    store: Store
+    workers: int
+    began: float = field(default_factory=time.time)
+    done: set[str] = field(default_factory=set)
+    before: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    under_way: list[Planned] = field(default_factory=list)
+    shares: dict[str, float] = field(default_factory=dict)
+    """How far each run under way is, from 0 to 1."""
+    returns: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.look()
+        self.before = set(self.done)
+
+    def look(self) -> list[Planned]:
+        """Look at the store; returns the runs that have failed since the last look."""
+        left = [run for run in self.runs if run.spec.id not in self.done]
+        self.done |= {run.spec.id for run in left if self.store.done(run.spec)}
+        begun = [run for run in left if self.store.begun_since(run.spec, self.began)]
+        messages = {run.spec.id: self.store.failure(run.spec) for run in begun}
+        new = [run for run in begun if messages[run.spec.id] and run.spec.id not in self.failed]
+        self.failed |= {run.spec.id: messages[run.spec.id] for run in new}
+        self.under_way = [run for run in begun if not messages[run.spec.id]]
+        for run in self.under_way:
+            found = self.store.progress(run.spec)
+            if found:
+                self.shares[run.spec.id] = found["done"] / found["total"]
+                self.returns[run.spec.id] = found["return"]
+        return new
+
+    @property
+    def amount(self) -> float:
+        """How many runs are done, those under way by their share."""
+        return len(self.done) + sum(self.shares.get(run.spec.id, 0.0) for run in self.under_way)
+
+    def seconds_left(self) -> float | None:
+        """A guess from what was done since the beginning; before that, from the lines' own guesses; None: nothing is known."""
+        guessed = any(run.seconds is not None for run in self.runs)
+        work = {
+            run.spec.id: (SECONDS_UNKNOWN if run.seconds is None else run.seconds)
+            if guessed
+            else float(run.spec.agent.total)
+            for run in self.runs
+        }
+        part = sum(work[run.spec.id] * self.shares.get(run.spec.id, 0.5) for run in self.under_way)
+        now = sum(work[name] for name in self.done - self.before)
+        rest = sum(value for name, value in work.items() if name not in self.done and name not in self.failed) - part
+        if now or any(self.shares.get(run.spec.id) for run in self.under_way):
+            return max(0.0, rest) * (time.time() - self.began) / (now + part)
+        return rest / self.workers if guessed else None
+
+    def words(self) -> str:
+        """Under way, failed and left, in words."""
+        shown = ", ".join(self._describe(run) for run in self.under_way[:SHOWN_RUNS])
+        more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
+        left = self.seconds_left()
+        parts = (
+            f"{len(self.done):,} of {len(self.runs):,} runs done",
+            f"running {shown}{more}" if shown else "",
+            f"{len(self.failed)} failed" if self.failed else "",
+            "" if left is None or len(self.done) == len(self.runs) else f"about {duration(left)} left",
+        )
+        return "; ".join(part for part in parts if part)
+
+    def _describe(self, run: Planned) -> str:
+        gained = self.returns.get(run.spec.id)
+        return run.title if gained is None else f"{run.title} (return {gained:g})"
+
+
+@contextmanager
+def monitor(runs: list[Planned], store: Store, workers: int, *, quiet: bool = False) -> Iterator[Monitor]:
+    """Show how the runs go until the end of the block."""
+    watched, stop = Monitor(runs, store, workers), threading.Event()
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with show_progress(len(runs), "runs", quiet=quiet) as update:
+
+        def look() -> None:
+            for run in watched.look():
+                console.print(f"failed: {run.title}\n{watched.failed[run.spec.id]}", markup=False)
+            update(watched.amount, watched.words())
+
+        def watch() -> None:
+            while not stop.wait(SECONDS_BETWEEN_LOOKS):
+                look()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield watched
+        finally:
+            stop.set()
+            thread.join()
+            look()

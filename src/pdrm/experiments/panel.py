@@ -1,0 +1,136 @@
+"""Panels and lines: what a figure shows. A panel is a task, a line an agent that learns it.
+
+Nothing here runs. A line with a seed is a `RunSpec`, whose hash names the run; so two studies that ask for the same run share
+it, and a study that is changed only runs what is new in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from pdrm.domains.paper_domains import names
+from pdrm.domains.water import SIDES
+from pdrm.errors import BadStudy
+from pdrm.learning.agents import Agent, agent_for
+from pdrm.learning.run import RunSpec
+from pdrm.task import DomainLike, MachineLike, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """An agent in a panel: one line of a figure.
+
+    >>> Line(name="1-pdRM", agent="q", k=1).key
+    '1-pdRM'
+    """
+
+    name: str
+    """As the legend shows it."""
+    agent: str | Agent
+    """Its name (q, cprm, hrm, cra-q, cra-cql, ppo, rppo, dqn, sac), or all its settings."""
+    k: int | str | None = None
+    """Stack symbols that are seen; None: the agent's own."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the paper's settings for the domain."""
+    colour: str = ""
+    """Lines of equal colour keys are drawn in one colour, in every panel; nothing: the name is the key."""
+    ours: bool = False
+    """Not in the paper."""
+    seconds: float | None = None
+    """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
+    gigabytes: float = 0.5
+    """About how much memory one run takes at most: too large ones are not run side by side."""
+
+    @property
+    def key(self) -> str:
+        """The colour key."""
+        return self.colour or self.name
+
+    @property
+    def agent_name(self) -> str:
+        """The agent's name."""
+        return self.agent if isinstance(self.agent, str) else self.agent.name
+
+    @classmethod
+    def of(cls, agent: str | Agent) -> Line:
+        """The line of an agent, named after it: `1-cprm`, or with the settings that differ from its defaults."""
+        if isinstance(agent, str):
+            return cls(name=agent, agent=agent)
+        return cls(name=f"{agent.name} {agent.k}", agent=agent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One set of axes: a task, and the agents that learn it.
+
+    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k=1),))
+    >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
+    [3, 14]
+    >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).task.success
+    ('home', 'lost')
+    """
+
+    name: str
+    domain: DomainLike | Task
+    """A task; or a domain, its name in the catalogue, or the path of its file."""
+    lines: tuple[Line, ...]
+    title: str = ""
+    figure: str = ""
+    """Where the paper shows it."""
+    machine: MachineLike | None = None
+    """A machine, its text, the path of its file, or its name in the catalogue; None: the one that the domain comes with."""
+    success: str | tuple[str, ...] = ()
+    """The final machine states that mean the task was achieved; none given: all of them."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """For all lines, unless a line says otherwise."""
+    _task: list[Task] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = isinstance(self.domain, str) and (self.domain in names() or self.domain in SIDES)
+        if not listed or self.machine is not None:
+            self.task  # noqa: B018 - what is wrong with a file is said when the panel is made
+
+    @property
+    def task(self) -> Task:
+        """The task; that of a domain of the catalogue is built when it is first asked for."""
+        if not self._task:
+            if isinstance(self.domain, Task):
+                self._task.append(self.domain)
+            elif isinstance(self.domain, str) and self.machine is None and (self.domain in names()):
+                self._task.append(_catalogue_task(self.domain, self.success))
+            else:
+                self._task.append(Task(self.domain, self.machine, success=self.success))
+        return self._task[0]
+
+    def line(self, name: str) -> Line:
+        """The line of this name."""
+        return next(line for line in self.lines if line.name == name)
+
+    def agent(self, line: Line) -> Agent:
+        """The agent of a line, with its settings for this task."""
+        given = {**self.settings, **line.settings} | ({} if line.k is None else {"k": line.k})
+        if isinstance(line.agent, Agent):
+            return line.agent.with_settings(**given)
+        return agent_for(self.task, line.agent, given)
+
+    def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:
+        """The runs of a line, one per seed."""
+        agent = self.agent(line)
+        return [RunSpec(self.task, agent, seed) for seed in seeds]
+
+
+@cache
+def _catalogue_task(name: str, success: str | tuple[str, ...]) -> Task:
+    """Built once: panels of several studies share it."""
+    return Task(name, success=success)
+
+
+def check_distinct(what: str, found: list[str]) -> None:
+    """Raise unless there are some, all named and all differently."""
+    if not found:
+        raise BadStudy(f"there are no {what}", fix="give at least one")
+    if not all(found) or len(set(found)) < len(found):
+        raise BadStudy(f"the {what} are called {found}", fix="give each a name of its own")

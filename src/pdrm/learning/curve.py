@@ -1,0 +1,112 @@
+"""A learning curve: the tests of a run, one after the other, and its file.
+
+A test is a number of episodes without exploration. `curve.csv` has one line per test episode: how much training came before,
+the number of the episode, its return and length, and the machine state in which it ended.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+COLUMNS = ("test", "return", "steps", "end")
+UNITS = {"episodes": "episode", "timesteps": "timesteps"}
+"""How a curve's first column is called, by what training is counted in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """What the episodes of one test paid, how long they were, and in which machine states they ended."""
+
+    at: int
+    """Training before it, in the agent's unit."""
+    returns: npt.NDArray[np.float64]
+    """[E]"""
+    steps: npt.NDArray[np.int64]
+    """[E]"""
+    ends: npt.NDArray[np.str_]
+    """[E]"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The tests of a run: T tests of E episodes each."""
+
+    unit: str
+    """What training is counted in: episodes or timesteps."""
+    at: npt.NDArray[np.int64]
+    """[T]: training before each test."""
+    returns: npt.NDArray[np.float64]
+    """[T, E]"""
+    steps: npt.NDArray[np.int64]
+    """[T, E]"""
+    ends: npt.NDArray[np.str_]
+    """[T, E]"""
+
+    @classmethod
+    def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
+        """The curve of some tests."""
+        at = np.array([test.at for test in tests], np.int64)
+        return cls(
+            unit, at, *(np.array([getattr(test, name) for test in tests]) for name in ("returns", "steps", "ends"))
+        )
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __repr__(self) -> str:
+        last = f", final mean return {self.returns[-1].mean():g}" if len(self) else ""
+        return f"<Curve of {len(self)} tests{last}>"
+
+    @property
+    def final_return(self) -> float:
+        """The mean return of the last test."""
+        return float(self.returns[-1].mean())
+
+    def text(self) -> str:
+        """The curve's file."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow((UNITS[self.unit], *COLUMNS))
+        for at, *columns in zip(self.at.tolist(), self.returns, self.steps, self.ends, strict=True):
+            for number, (gained, steps, end) in enumerate(zip(*columns, strict=True)):
+                rows.writerow([at, number, repr(float(gained)), int(steps), end])
+        return text.getvalue()
+
+    @classmethod
+    def parse(cls, text: str) -> Curve:
+        r"""The curve in a file; `ValueError` says what is wrong.
+
+        >>> Curve.parse("episode,test,return,steps,end\n100,0,1.0,5,done\n100,1,0.5,9,u1\n").returns
+        array([[1. , 0.5]])
+        """
+        header, *lines = csv.reader(text.splitlines())
+        unit = next((unit for unit, column in UNITS.items() if header == [column, *COLUMNS]), None)
+        if unit is None:
+            raise ValueError(f"its columns are {', '.join(header)}")
+        at, _, returns, steps, ends = zip(*lines, strict=True)
+        times = np.unique(np.array(at, np.int64))
+        shape = len(times), -1
+        return cls(
+            unit,
+            times,
+            np.array(returns, np.float64).reshape(shape),
+            np.array(steps, np.int64).reshape(shape),
+            np.array(ends).reshape(shape),
+        )
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The tests as arrays, for a checkpoint."""
+        return {f"tests.{name}": getattr(self, name) for name in ("at", "returns", "steps", "ends")}
+
+
+def tests_in(arrays: dict[str, npt.NDArray[Any]]) -> list[Test]:
+    """The tests in a checkpoint's arrays."""
+    columns = zip(*(arrays[f"tests.{name}"] for name in ("at", "returns", "steps", "ends")), strict=True)
+    return [Test(int(at), returns, steps, ends) for at, returns, steps, ends in columns]

@@ -1,0 +1,199 @@
+"""Deep runs as the loop in `run` sees them: those that differ in few numbers are trained side by side, in one compiled program.
+
+Everything that decides a run is its task, its agent and its seed. Runs of one batch may differ in the seed, the learning rate,
+the side of WaterWorld's box, and whether they see the machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadSetting
+from pdrm.learning.agents import Agent, Deep
+from pdrm.learning.curve import Test
+from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy, save_policy
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
+from pdrm.learning.deep.many_envs import Episodes
+from pdrm.learning.deep.networks import load_arrays, side_by_side, tree_arrays
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.pushdown_analysis import highest_stack
+from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.views import TopK
+from pdrm.task import Task
+
+Arrays = dict[str, npt.NDArray[Any]]
+LEAST = 32
+"""Symbols that a stack always has room for."""
+MOST = 1024
+"""Symbols at most where the top is seen; higher stacks cut their episode off, and are reported."""
+MOST_SEEN = 512
+"""Symbols at most where the whole stack is seen."""
+COUNTS = ("iterations", "ended", "cut_off")
+"""What a training counts."""
+
+
+def device_name() -> str:
+    """The device in words, and JAX's version.
+
+    >>> "JAX" in device_name()
+    True
+    """
+    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
+
+
+def on_accelerator() -> bool:
+    """Whether there is something faster than a processor."""
+    return bool(jax.default_backend() != "cpu")
+
+
+def depth_for(machine: PushdownRewardMachine, step_limit: int, *, full: bool = False) -> int:
+    """Room for the highest stack within an episode (one label a step, one at reset), if that is affordable.
+
+    Compiled programs need arrays of fixed size. Where the policy sees a few symbols, depth costs memory alone: at most half a
+    kilobyte for each environment and each transition in a replay buffer. Where it sees the whole stack (`full`), every symbol is
+    a few inputs of the network as well.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> [depth_for(catalogue(name), 300) for name in ("letter", "deliver")]
+    [302, 32]
+    """
+    return max(LEAST, highest_stack(machine, step_limit + 1, MOST_SEEN if full else MOST))
+
+
+def needed_depth(task: Task, agent: Deep) -> int:
+    """Room for the stacks that a task can need, as far as it is affordable."""
+    if task.continuous and (task.text is None or task.machine.name.startswith("water")):
+        return LEAST  # at most nine symbols: WaterWorld's balls 2 to 9 are touched once each
+    return depth_for(task.pushdown, int(task.domain.step_limit), full=agent.k == "full")
+
+
+def domain_for(task: Task, agent: Agent) -> JaxDomain:
+    """The task's domain in JAX, with the kind of action that the agent chooses."""
+    if isinstance(task.domain, WaterWorld):
+        return water_domain(replace(task.domain, continuous=algorithm_of(agent.name).continuous is True))
+    return finite_domain(task.domain)
+
+
+def product_for(task: Task, agent: Deep) -> JaxProduct:
+    """The task's product as the agent sees it. An agent that sees nothing of the machine sees zeros in its place."""
+    view, depth = agent.view, needed_depth(task, agent) if agent.depth is None else agent.depth
+    product = jax_product(domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth)
+    return product if view is not None else replace(product, visible=0.0)
+
+
+def batch_key(task: Task, agent: Agent) -> str:
+    """What must be equal of two runs so that they can be trained side by side."""
+    where = task.record()
+    settings = {name: value for name, value in agent.record().items() if name != "learning_rate"}
+    settings["k"] = 1 if agent.k == "none" else agent.k
+    if isinstance(task.domain, WaterWorld):
+        where["domain"] = repr(replace(task.domain, side=1.0))
+    return json.dumps([agent.name, where, settings], sort_keys=True)
+
+
+def check_fits(task: Task, agent: Agent) -> None:
+    """Raise unless the agent can learn the task."""
+    assert isinstance(agent, Deep)  # noqa: S101 - asked of deep agents
+    check_actions(algorithm_of(agent.name), product_for(task, agent))
+
+
+class DeepLearner:
+    """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
+
+    def __init__(self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]) -> None:
+        first = agents[0]
+        if not isinstance(first, Deep):
+            raise BadSetting(f"agent `{first.name}` is not deep", fix="use ppo, rppo, dqn or sac")
+        product = product_for(tasks[0], first)
+        numbers = _varying(tasks, agents)
+
+        def run_of(own: dict[str, Any]) -> tuple[JaxProduct, Any]:
+            """The product and the settings of one run, from the numbers that are its own."""
+            one, world = product, tasks[0].domain
+            if "side" in own:
+                assert isinstance(world, WaterWorld)  # noqa: S101 - only it has a side
+                kind = replace(world, continuous=product.domain.actions == 0, side=own["side"])
+                one = replace(one, domain=water_domain(kind))
+            if "visible" in own:
+                one = replace(one, visible=own["visible"])
+            return one, replace(first, learning_rate=own["learning_rate"]) if "learning_rate" in own else first
+
+        self.training = DeepTraining(algorithm_of(first.name), run_of, seeds, numbers)
+        self.tasks, self.machine = tuple(tasks), tasks[0].pushdown
+        self.test_episodes = first.test_episodes
+        per_iteration = self.training.steps_per_iteration
+        self.total = -(-first.total // per_iteration) * per_iteration
+        self.between_tests = max(1, first.steps_between_tests // per_iteration) * per_iteration
+
+    @property
+    def done(self) -> int:
+        """Steps of training so far, of each run."""
+        return self.training.timesteps
+
+    def advance(self, timesteps: int) -> None:
+        """Train for so many steps more, in whole iterations."""
+        left = min(timesteps, self.total - self.done)
+        self.training.advance(max(1, left // self.training.steps_per_iteration))
+
+    def test(self) -> list[Test]:
+        """A test of each run; the same starts for all."""
+        return self.play(self.test_episodes, seed=self.training.iterations)
+
+    def play(self, episodes: int, seed: int) -> list[Test]:
+        """Episodes without exploration of each run as it stands."""
+        self.played = played = self.training.test(episodes, seed)
+        names = np.array((*self.machine.states, *self.machine.final))
+        columns = ((np.asarray(part[run]) for part in _columns(played)) for run in range(len(self.tasks)))
+        return [
+            Test(self.done, returns.astype(np.float64), steps.astype(np.int64), names[ends])
+            for returns, steps, ends in columns
+        ]
+
+    def snapshot(self, run: int) -> Arrays:
+        """Where one run stands."""
+        counts = {name: np.int64(getattr(self.training, name)) for name in COUNTS}
+        own = jax.tree.map(lambda part: part[run], self.training.state)
+        return {**{name: np.asarray(value) for name, value in counts.items()}, **tree_arrays(own)}
+
+    def restore(self, snapshots: list[Arrays]) -> None:
+        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged."""
+        like = jax.tree.map(lambda part: part[0], self.training.state)
+        self.training.state = side_by_side([load_arrays(arrays, like) for arrays in snapshots])
+        for name in COUNTS:
+            setattr(self.training, name, int(snapshots[0][name]))
+
+    def save_policy(self, run: int, path: Path, about: dict[str, Any]) -> None:
+        """Write the network of one run, and its description."""
+        save_policy(path, self.training, run, self.machine, {**about, "cut_off": self.facts(run)["cut_off"]})
+
+    def load_policy(self, path: Path) -> DeepPolicy:
+        """The policy in a file, to act step by step."""
+        return load_deep_policy(path, self.training.product.domain)
+
+    def facts(self, _run: int) -> dict[str, float]:
+        """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""
+        return {"cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0}
+
+
+def _columns(played: Episodes) -> tuple[Any, Any, Any]:
+    return played.returns, played.steps, played.ends
+
+
+def _varying(tasks: Sequence[Task], agents: Sequence[Agent]) -> dict[str, list[float]]:
+    """The numbers in which the runs of a batch differ, by name, one per run."""
+    columns: dict[str, list[float]] = {
+        "learning_rate": [float(getattr(agent, "learning_rate", 0.0)) for agent in agents],
+        "visible": [float(agent.k != "none") for agent in agents],
+        "side": [float(task.domain.side) if isinstance(task.domain, WaterWorld) else 0.0 for task in tasks],
+    }
+    return {name: values for name, values in columns.items() if len(set(values)) > 1}

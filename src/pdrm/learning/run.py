@@ -1,0 +1,590 @@
+"""A run: a task, an agent and a seed, trained to the end in a folder of its own. Tables and networks alike.
+
+Everything that decides a run is its `RunSpec`, whose hash is the run's id. Its folder holds small files written whole or not at
+all; `result.json` is written last: a run with one is done and never repeated, one without goes on from its checkpoint to the
+very result it would have had. Two processes that want the same run take turns at its folder. `timing.json` is the only file
+that differs between two equal runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pdrm import __version__
+from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.domain_files import load_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
+from pdrm.files import Arrays, describe_fault, ensure_folder, read_arrays, write_atomically
+from pdrm.learning.agents import Agent, CountingQ, QLearning, agent_for, read_agent
+from pdrm.learning.curve import Curve, Test, tests_in
+from pdrm.learning.interrupt import DeferredInterrupt
+from pdrm.progress import is_shown, show_progress
+from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.tabular.evaluation import Moment, Trained
+    from pdrm.learning.tabular.policy import AnyPolicy
+
+SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
+RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt", ".progress"
+SECONDS_BETWEEN_CHECKPOINTS = float(os.environ.get("PDRM_CHECKPOINT_SECONDS", "20"))
+SHARE_FOR_CHECKPOINTS = 0.1
+"""Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
+LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
+"""Windows has none: run one command at a time there."""
+
+
+# --- What decides a run
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """Everything that decides a run's result.
+
+    >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
+    >>> spec.name == f"letter-q-1-seed3-{spec.id}", len(spec.id)
+    (True, 12)
+    """
+
+    task: Task
+    agent: Agent
+    seed: int
+
+    def record(self) -> dict[str, Any]:
+        """The spec as JSON values."""
+        return {
+            "task": self.task.record(),
+            "agent": self.agent.name,
+            "settings": self.agent.record(),
+            "seed": self.seed,
+        }
+
+    @property
+    def id(self) -> str:
+        """The hash of the spec."""
+        return hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def name(self) -> str:
+        """The name of the run's folder."""
+        called = re.sub(r"[^\w.-]+", "-", self.task.name)
+        return f"{called}-{self.agent.name}-{self.agent.k}-seed{self.seed}-{self.id}"
+
+    @property
+    def batch(self) -> str:
+        """Runs with the same text here can be trained side by side; a table is trained by itself."""
+        if not self.agent.deep:
+            return self.id
+        from pdrm.learning.deep.deep_learner import batch_key  # noqa: PLC0415 - JAX is an extra
+
+        return batch_key(self.task, self.agent)
+
+    def check(self) -> None:
+        """Raise what is wrong with the run, before anything is trained."""
+        if self.agent.deep:
+            from pdrm.learning.deep.deep_learner import check_fits  # noqa: PLC0415 - JAX is an extra
+
+            check_fits(self.task, self.agent)
+        else:
+            begin([self])
+
+
+def read_spec(folder: Path) -> RunSpec:
+    """The spec of the run in a folder; also of one that version 0.1 trained with a table."""
+    try:
+        record = json.loads((folder / SPEC).read_text(encoding="utf-8"))
+        if "task" not in record:
+            record = _upgrade(record)
+        where, agent = record["task"], read_agent(record["agent"], record["settings"])
+        sha256 = where.get("domain_sha256")
+        domain: FiniteDomain | WaterWorld | str = where["domain"]
+        if sha256 is not None:
+            domain = load_domain(folder / DOMAIN)
+        elif "world" in where:
+            domain = WaterWorld(**where["world"])
+        spec = RunSpec(Task(domain, where["machine"]), agent, record["seed"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
+        raise no_run(folder, describe_fault(error, SPEC)) from error
+    if spec.task.record().get("domain_sha256") != sha256:
+        raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
+    return spec
+
+
+def _upgrade(record: dict[str, Any]) -> dict[str, Any]:
+    """A spec as version 0.1 wrote it."""
+    if "seeds" in record:
+        raise ValueError("it is a deep run of an earlier version")
+    task = {"domain": record["domain"], "machine": record["machine_text"]}
+    if "domain_sha256" in record:
+        task["domain_sha256"] = record["domain_sha256"]
+    return {**record, "task": task, "settings": {**record["settings"], "k": record["k"]}}
+
+
+# --- What learns
+
+
+class Learner(Protocol):
+    """What the loop needs of tables and networks alike: one run, or several side by side."""
+
+    total: int
+    """Of training, in the agent's unit."""
+    between_tests: int
+
+    @property
+    def done(self) -> int: ...
+    def advance(self, amount: int) -> None: ...
+    def test(self) -> list[Test]: ...
+    def snapshot(self, run: int) -> Arrays: ...
+    def restore(self, snapshots: list[Arrays]) -> None: ...
+    def save_policy(self, run: int, path: Path, about: dict[str, Any]) -> None: ...
+    def facts(self, run: int) -> dict[str, float]: ...
+
+
+def begin(specs: Sequence[RunSpec]) -> Learner:
+    """The runs, before their first step: one of a tabular agent, or any number of one batch of a deep one."""
+    first = specs[0]
+    if first.agent.deep:
+        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
+
+        columns = zip(*((spec.task, spec.agent, spec.seed) for spec in specs), strict=True)
+        return DeepLearner(*columns)
+    from pdrm.learning.tabular.tabular_learner import TabularLearner  # noqa: PLC0415 - Numba is loaded when something is learnt
+
+    return TabularLearner(first.task, first.agent, first.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a run stands after a test: for displays and logs."""
+
+    spec: RunSpec
+    done: int
+    total: int
+    test: Test
+    facts: dict[str, float]
+
+
+Watch = Callable[[Status], None]
+"""Called for each run after each of its tests."""
+
+
+# --- The loop
+
+
+def execute(
+    specs: Sequence[RunSpec],
+    folders: Sequence[Path],
+    watch: Watch | None = None,
+    *,
+    largest_policy: int | None = None,
+) -> None:
+    """Train runs of one batch to the end, from their checkpoints where there are some; those that are done are left alone.
+
+    Ctrl-C keeps what was learnt and is then passed on. largest_policy: bytes of a policy's file above which it is dropped once
+    the result, with its hash, is written.
+    """
+    with ExitStack() as stack:
+        for folder in sorted(folders):
+            stack.enter_context(_hold(ensure_folder(folder)))
+        pending = [(spec, folder) for spec, folder in zip(specs, folders, strict=True) if not is_done(folder)]
+        for _, group in groupby(
+            sorted(pending, key=lambda one: _checkpointed(one[1])), lambda one: _checkpointed(one[1])
+        ):
+            _train(list(group), watch)
+        for path in (folder / POLICY for folder in folders):
+            if largest_policy is not None and path.exists() and path.stat().st_size > largest_policy:
+                path.unlink()
+
+
+def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
+    """Train runs whose checkpoints agree on how far they are."""
+    specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
+    for folder in folders:
+        _sweep(folder)
+    began = time.perf_counter(), time.process_time()
+    learner = begin(specs)
+    tests = _resume(learner, folders)
+    for spec, folder in runs:
+        domain = spec.task.domain
+        if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
+            write_atomically(folder / DOMAIN, domain_bytes(domain))
+        write_atomically(folder / SPEC, _json(spec.record(), sort_keys=True))
+    due, whole = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS, False
+    with DeferredInterrupt() as interrupt:
+        try:
+            while learner.done < learner.total:
+                whole = False
+                learner.advance(learner.between_tests)
+                for own, test in zip(tests, learner.test(), strict=True):
+                    own.append(test)
+                whole = True
+                _tell(watch, runs, learner, tests)
+                interrupt.raise_if_asked()
+                if time.monotonic() > due:
+                    due = _save_checkpoints(runs, learner, tests)
+        except KeyboardInterrupt:
+            if whole:  # else the checkpoint before this one is the last place where an undisturbed run ever is
+                _save_checkpoints(runs, learner, tests)
+                _save_policies(runs, learner)
+            raise
+        _save_policies(runs, learner)
+        _finish(runs, learner, tests, time.perf_counter() - began[0], time.process_time() - began[1])
+
+
+def _tell(watch: Watch | None, runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]]) -> None:
+    """Tell the watch of each run's test, and leave a note for displays in other processes."""
+    for number, (spec, folder) in enumerate(runs):
+        status = Status(spec, learner.done, learner.total, tests[number][-1], learner.facts(number))
+        note = {"done": status.done, "total": status.total, "return": float(status.test.returns.mean())}
+        (folder / PROGRESS).write_text(json.dumps(note))
+        if watch is not None:
+            watch(status)
+
+
+def _checkpointed(folder: Path) -> int:
+    """How far a run's checkpoint is; 0: there is none."""
+    try:
+        with np.load(folder / CHECKPOINT, allow_pickle=False) as arrays:
+            return int(arrays["done"])
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise _damaged_checkpoint(folder / CHECKPOINT, error) from error
+
+
+def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
+    """Put the runs where their checkpoints left them; returns their tests by then."""
+    if not (folders[0] / CHECKPOINT).exists():
+        return [[] for _ in folders]
+    path = folders[0] / CHECKPOINT
+    try:
+        snapshots = []
+        for folder in folders:
+            path = folder / CHECKPOINT
+            snapshots.append(read_arrays(path.read_bytes()))
+        learner.restore(snapshots)
+        return [tests_in(arrays) for arrays in snapshots]
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise _damaged_checkpoint(path, error) from error
+
+
+def _damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
+    fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
+    return BadRunFolder(fault, fix=f"remove {path} to start that run afresh")
+
+
+def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]]) -> float:
+    """Write where the runs stand; returns when the next checkpoint is due."""
+    began = time.monotonic()
+    for number, (spec, folder) in enumerate(runs):
+        buffer = io.BytesIO()
+        arrays = {"done": np.int64(learner.done), **Curve.of(spec.agent.unit, tests[number]).arrays()}
+        np.savez(buffer, **arrays, **learner.snapshot(number))  # type: ignore[arg-type]
+        write_atomically(folder / CHECKPOINT, buffer.getvalue())
+    ended = time.monotonic()
+    return ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_FOR_CHECKPOINTS)
+
+
+def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner) -> None:
+    """Write what was learnt so far."""
+    for number, (spec, folder) in enumerate(runs):
+        learner.save_policy(
+            number, folder / POLICY, {"spec": spec.record(), "id": spec.id, spec.agent.unit: learner.done}
+        )
+
+
+def _finish(
+    runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]], seconds: float, processor: float
+) -> None:
+    """Write the curves, the times and the results, in this order."""
+    for number, (spec, folder) in enumerate(runs):
+        curve = Curve.of(spec.agent.unit, tests[number]).text().encode()
+        write_atomically(folder / CURVE, curve)
+        write_atomically(folder / TIMING, _json(_timing(seconds, processor, len(runs))))
+        write_atomically(folder / RESULT, _json(_result(spec, folder, curve, learner.facts(number))))
+        for left in (CHECKPOINT, PROGRESS):
+            (folder / left).unlink(missing_ok=True)
+
+
+def _result(spec: RunSpec, folder: Path, curve: bytes, facts: dict[str, float]) -> dict[str, Any]:
+    """What `result.json` says: the policy's and the curve's hashes, and where the run ended."""
+    policy = (folder / POLICY).read_bytes()
+    facts = {name: int(value) if value.is_integer() and name != "cut_off" else value for name, value in facts.items()}
+    return {
+        "id": spec.id,
+        **facts,
+        "policy_sha256": hashlib.sha256(policy).hexdigest(),
+        "policy_bytes": len(policy),
+        "curve_sha256": hashlib.sha256(curve).hexdigest(),
+    }
+
+
+def _timing(seconds: float, processor: float, side_by_side: int) -> dict[str, Any]:
+    return {
+        "seconds": round(seconds, 3),
+        "processor_seconds": round(processor, 3),
+        "side_by_side": side_by_side,
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "pdrm": __version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+@contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Hold the folder: whoever else wants it waits. A process that dies lets go."""
+    if LOCKS is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        LOCKS.flock(handle, LOCKS.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed process or an earlier failure left: files that were never finished, and its message. The folder's
+    time is now that of this attempt."""
+    try:
+        for left in (*folder.glob(".*"), folder / FAILURE):
+            left.unlink(missing_ok=True)
+        os.utime(folder)
+    except OSError as error:
+        fix = "check its permissions, or choose another with -o"
+        raise CannotWrite(f"{folder} cannot be written to: {str(error.strerror).lower()}", fix=fix) from error
+
+
+def is_done(folder: Path) -> bool:
+    """Whether a folder holds a run's final result."""
+    if (folder / RESULT).exists():
+        return True
+    old = (folder / POLICY).exists() and (folder / CURVE).exists()  # version 0.1 wrote the curve last
+    return old and not (folder / CHECKPOINT).exists()
+
+
+def _json(value: dict[str, Any], *, sort_keys: bool = False) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=sort_keys) + "\n").encode()
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A record of a run."""
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadRunFolder(f"{path} cannot be read: {error}", fix=f"remove {path.parent} and run again") from error
+    return record
+
+
+def no_run(folder: Path, why: str = "", example: str = "pdrm train letter") -> BadRunFolder:
+    """The error that a folder is not a run. Where it holds runs, the fix names the last of them.
+
+    >>> no_run(Path("nowhere")).message
+    'there is no folder nowhere'
+    """
+    if not folder.is_dir():
+        return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
+    runs = sorted((file.parent for file in folder.glob(f"*/{SPEC}")), key=lambda run: run.stat().st_mtime)
+    if runs:
+        count = "a run: name it" if len(runs) == 1 else f"{len(runs)} runs: name one of them"
+        return BadRunFolder(f"{folder} holds {count}", fix=f"the last one: {runs[-1]}")
+    return BadRunFolder(f"{folder} holds no trained run{': ' if why else ''}{why}", fix=f"train one: {example}")
+
+
+# --- A run that was trained
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in its folder: its curve, its policy, and episodes with it.
+
+    >>> from pdrm.learning.agents import CpRM
+    >>> run = train("maze-5x5", CpRM(k=1, episodes=1_000), seed=0)
+    >>> run.curve.final_return, run.evaluate(episodes=5)["ends"]
+    (100005.0, {'home': 5})
+    """
+
+    spec: RunSpec
+    folder: Path
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Run:
+        """The run in a folder."""
+        return cls(read_spec(Path(folder)), Path(folder))
+
+    @property
+    def done(self) -> bool:
+        """Whether it is trained to the end."""
+        return is_done(self.folder)
+
+    @property
+    def curve(self) -> Curve:
+        """Its tests."""
+        path, result = self.folder / CURVE, self.folder / RESULT
+        fix = f"remove {self.folder} and run again"
+        try:
+            data = path.read_bytes()
+            curve = Curve.parse(data.decode())
+        except (OSError, ValueError) as error:
+            raise BadRunFolder(f"{path} is damaged: {error}", fix=fix) from error
+        if result.exists() and hashlib.sha256(data).hexdigest() != self.result["curve_sha256"]:
+            raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)
+        return curve
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What `result.json` says: rows of a table, hashes of the policy and the curve."""
+        return read_json(self.folder / RESULT)
+
+    @property
+    def timing(self) -> dict[str, Any]:
+        """What `timing.json` says: seconds of the last sitting, version, computer."""
+        return read_json(self.folder / TIMING)
+
+    @property
+    def policy(self) -> AnyPolicy | DeepPolicy:
+        """What was learnt: a table by what is seen, or networks that act step by step."""
+        if not (self.folder / POLICY).exists():
+            raise no_run(self.folder)
+        if self.spec.agent.deep:
+            from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415 - JAX is an extra
+            from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
+
+            return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
+        return self._trained().policy
+
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
+        """Episodes without exploration, summed up. seed: of the episodes."""
+        if self.spec.agent.deep:
+            returns, steps, ends, more = self._play(episodes, seed)
+        else:
+            trained, rng = self._trained(), np.random.default_rng(seed)
+            runs = [list(trained.episode(rng)) for _ in range(episodes)]
+            returns = [sum(moment.reward for moment in moments) for moments in runs]
+            steps, ends, more = (
+                [len(moments) - 1 for moments in runs],
+                [moments[-1].configuration.state for moments in runs],
+                {},
+            )
+        success = sum(end in self.spec.task.success or end.rpartition("@")[0] in self.spec.task.success for end in ends)
+        return {
+            "domain": self.spec.task.name,
+            "seed": self.spec.seed,
+            "episodes": episodes,
+            "mean_return": float(np.mean(returns)),
+            "returns": returns,
+            "mean_steps": float(np.mean(steps)),
+            "success": success / episodes,
+            "ends": dict(Counter(ends).most_common()),
+            **more,
+        }
+
+    def episode(self, seed: int = 0) -> list[Moment]:
+        """One episode without exploration, moment by moment."""
+        if not self.spec.agent.deep:
+            return list(self._trained().episode(seed))
+        from pdrm.learning.deep.deep_policy import DeepPolicy, play_episode  # noqa: PLC0415 - JAX is an extra
+
+        policy = self.policy
+        assert isinstance(policy, DeepPolicy)  # noqa: S101 - the agent is deep
+        return play_episode(policy, self.spec.task, seed)
+
+    def _trained(self) -> Trained:
+        """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
+        from pdrm.learning.tabular.evaluation import Trained  # noqa: PLC0415
+        from pdrm.learning.tabular.policy import load_policy  # noqa: PLC0415
+
+        if not (self.folder / POLICY).exists():
+            raise no_run(self.folder)
+        task, agent = self.spec.task, self.spec.agent
+        machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
+        where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
+        operations = agent.operations_per_episode if isinstance(agent, QLearning) else None
+        return Trained(
+            load_policy(self.folder / POLICY), where, machine, getattr(agent, "step_limit", None), operations
+        )
+
+    def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
+        """Episodes of a network, all at once."""
+        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
+        from pdrm.learning.deep.networks import side_by_side  # noqa: PLC0415
+
+        learner, policy = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed]), self.policy
+        learner.training.state = learner.training.state._replace(network=side_by_side([policy.network]))  # type: ignore[union-attr]
+        (test,) = learner.play(episodes, seed)
+        more = {"cut_off": int(learner.played.cut_off.sum())}
+        return test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), more
+
+
+def train(  # noqa: PLR0913 - each is a choice of the user's
+    task: Task | str | os.PathLike[str] | FiniteDomain | WaterWorld,
+    agent: Agent | str = "q",
+    *,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    watch: Watch | None = None,
+    progress: bool | None = None,
+    **settings: Any,  # noqa: ANN401 - the agent's own
+) -> Run:
+    """Train an agent on a task; returns the run.
+
+    task: a `Task`, or what makes one: a domain, its name or its file. agent: settings such as `CpRM(k=1)`, or a name such as
+    "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. folder: where the run's
+    own folder is made, and where a run that was stopped goes on; None: a temporary one, which lasts as long as the run.
+    watch: called after every test. progress: whether to show how it goes; None: where a bar would be seen.
+
+    >>> len(train("letter", "q", k=1, episodes=200).curve)
+    2
+    """
+    given = task if isinstance(task, Task) else Task(task)
+    chosen = agent_for(given, agent, settings) if isinstance(agent, str) else agent.with_settings(**settings)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
+    spec = RunSpec(given, chosen, seed)
+    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
+    run = Run(spec, root / spec.name)
+    if folder is None:
+        weakref.finalize(run, shutil.rmtree, root, ignore_errors=True)
+    with show_progress(chosen.total, chosen.unit, quiet=not (is_shown() if progress is None else progress)) as update:
+
+        def tell(status: Status) -> None:
+            update(status.done, describe_status(status))
+            if watch is not None:
+                watch(status)
+
+        execute([spec], [run.folder], tell)
+    return run
+
+
+def describe_status(status: Status) -> str:
+    """Where a run stands, in a few words."""
+    facts = "  ".join(
+        f"{name} {value:.3g}" if value < 1 else f"{name} {value:,.0f}" for name, value in status.facts.items()
+    )
+    return f"return {status.test.returns.mean():g}  {facts}"
