@@ -8,8 +8,7 @@ import itertools
 from dataclasses import fields
 from typing import Any
 
-from pdrm.learning.tabular.settings import Hierarchical, QLearning
-
+from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.deep.deep_training import algorithm_of
 
 HEAD = """# Settings of the agents

@@ -10,6 +10,7 @@ from random import Random
 from pdrm.learning.tabular.settings import Hierarchical
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
+from pdrm.learning.agents import Counterfactuals, CountingCQL, CountingQ, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
@@ -30,6 +32,13 @@ RUNS = 500
 COUNTING = 4
 """One run in so many is over counters."""
 VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
+
+
+def q_settings(counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any) -> QLearning:  # noqa: ANN401
+    """Settings with any mixture of what Q-learning, CpRM and the counting agents have."""
+    if counterfactuals == Counterfactuals.NONE:
+        return CountingQ(**given)
+    return CountingCQL(counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given)
 
 
 def check(seed: int, runs: int = RUNS) -> Counter[str]:
@@ -59,7 +68,7 @@ def ending_automaton(random: Random) -> CountingRewardAutomaton:
 
 def random_settings(random: Random, operations: int | None) -> QLearning:
     """Rates, the choice of counterfactuals, and budgets."""
-    return QLearning(
+    return q_settings(
         episodes=random.randint(1, 6),
         learning_rate=random.choice((0.1, 0.3, 1.0)),
         discount=random.choice((0.0, 0.9, 0.99)),

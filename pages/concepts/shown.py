@@ -9,7 +9,7 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from pdrm.learning.tabular.settings import Counterfactuals
+import numpy as np
 
 import pdrm
 from pages.concepts.counterfactual import Imagined
@@ -18,8 +18,9 @@ from pages.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
-from pdrm.drawing.plots import EpisodeStep, Situation
+from pdrm.drawing.plots import Drawn, Shown
 from pdrm.experiments.curves import Curves
+from pdrm.learning.agents import Counterfactuals
 from pdrm.learning.tabular.evaluation import Trained
 from pdrm.machines.guards import label_text
 from pdrm.task import pushdown_machine
@@ -102,18 +103,16 @@ def episode(name: str) -> tuple[Any, ...]:
     settings = pdrm.QLearning(counterfactuals=Counterfactuals.DEDUPLICATED, learning_rate=0.5, epsilon_decay=0.995)
     training = pdrm.Training(world, MACHINE, pdrm.TopK(1), settings, seed=0)
     training.advance(1_000)
-    trained = Trained(pdrm.policy_of(training), world, MACHINE)
-    went = trained.episode(0)
-    return world, [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in went]
+    trained = Trained(world, MACHINE, pdrm.policy_of(training), world.step_limit)
+    went = trained.episode(np.random.default_rng(0))
+    return world, [Shown(one.state, one.configuration.state, one.configuration.stack) for one in went]
 
 
 def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        Situation(
-            one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}"
-        )
+        Drawn(one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}")
         for one in report.witness(k, "everywhere")
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"

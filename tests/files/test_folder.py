@@ -4,11 +4,11 @@ import pytest
 from pdrm.experiments.run_study import run_study, store_in
 from pdrm.experiments.water_runs import programs_of, record
 from pdrm.learning.tabular.run import RunSpec, execute
-from pdrm.learning.tabular.settings import QLearning
 
 from pdrm.errors import CannotWrite
 from pdrm.experiments.store import perform
 from pdrm.files import ensure_folder
+from pdrm.learning.agents import QLearning
 from pdrm.learning.deep import deep_run as deep
 from pdrm.learning.deep.deep_training import settings_of
 from pdrm.report.build import write_report

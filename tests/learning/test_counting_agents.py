@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
+from pdrm.learning.agents import Counterfactuals
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
@@ -19,6 +19,7 @@ from pdrm.product.views import FullStack, TopK
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))
+from proofs.learners import q_settings
 
 
 def table(training):
@@ -54,7 +55,7 @@ def assert_equal(training, readable, rng_state):
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)
 @pytest.mark.parametrize("name", ["letter-cra", "letter-counting"])
 def test_letter(name, choice, budget):
-    settings = QLearning(
+    settings = q_settings(
         learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=60, test_episodes=3
     )
     assert_equal(*both(domain("letter"), catalogue(name), settings, 12))
@@ -63,7 +64,7 @@ def test_letter(name, choice, budget):
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)
 @pytest.mark.parametrize("operations", [40, 700])
 def test_maze_under_a_budget_of_operations(operations, choice, budget):
-    settings = QLearning(
+    settings = q_settings(
         learning_rate=0.3,
         counterfactuals=choice,
         updates_per_step=budget,
@@ -76,12 +77,12 @@ def test_maze_under_a_budget_of_operations(operations, choice, budget):
 @pytest.mark.parametrize("operations", [2, 30, 5_000])
 def test_the_label_at_reset_counts(operations):
     """DeliverWorld's first label pushes a whole sequence of deliveries: far too much to count, so nothing happens."""
-    settings = QLearning(operations_per_episode=operations, step_limit=8, test_episodes=2)
+    settings = q_settings(operations_per_episode=operations, step_limit=8, test_episodes=2)
     assert_equal(*both(domain("deliver-4-8"), pushdown_to_counting(catalogue("deliver")), settings, 3))
 
 
 def test_operations_are_counted_without_a_budget_too():
-    settings = QLearning(step_limit=5)
+    settings = q_settings(step_limit=5)
     training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(1)
     assert training.progress.ints[at.ALL_STEPS] == 5
@@ -95,7 +96,7 @@ def test_each_step_of_the_automaton_is_made_once(monkeypatch):
     made = []
     step = Counters._step
     monkeypatch.setattr(Counters, "_step", lambda *given: made.append((given[1], *given[2], given[3])) or step(*given))
-    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=300)
+    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=300)
     training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(50)
     training.test()
@@ -103,7 +104,7 @@ def test_each_step_of_the_automaton_is_made_once(monkeypatch):
 
 
 def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_the_stack():
-    settings = QLearning(
+    settings = q_settings(
         learning_rate=0.2, counterfactuals="exhaustive", epsilon=0.1, epsilon_decay=1.0, test_episodes=20
     )
     for name in ("letter", "letter-cra"):
@@ -125,7 +126,7 @@ def test_automaton_and_machine_of_the_letters_pay_alike():
 
 
 def test_a_checkpoint_keeps_the_counters(tmp_path):
-    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=900)
+    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=900)
     at_once, stopped, resumed = (Training(domain("maze-5x5"), MAZE, FullStack(), settings, 4) for _ in range(3))
     at_once.advance(60)
     stopped.advance(25)
@@ -138,9 +139,9 @@ def test_a_checkpoint_keeps_the_counters(tmp_path):
 
 def test_a_policy_over_counters_sees_all_of_them():
     with pytest.raises(BadSetting, match="sees all"):
-        Training(domain("letter"), catalogue("letter-cra"), TopK(1), QLearning(), 0)
+        Training(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)
     with pytest.raises(BadSetting, match="operations_per_episode"):
-        QLearning(operations_per_episode=0)
+        q_settings(operations_per_episode=0)
 
 
 def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
@@ -150,8 +151,8 @@ def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
     )
     monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
     with pytest.raises(EndlessSilentMoves):
-        Training(domain("letter"), endless, FullStack(), QLearning(), 0).advance(1)
-    budgeted = Training(domain("letter"), endless, FullStack(), QLearning(operations_per_episode=50), 0)
+        Training(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
+    budgeted = Training(domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0)
     budgeted.advance(3)
     assert budgeted.progress.ints[at.ALL_STEPS] == 0
 
@@ -159,10 +160,12 @@ def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
 def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
     text = "name partial\nevents A B C\ncounters 1\nstart u\nfinal v\notherwise error\n"
     total = "u -> u : !A | A, [-] / [+1], 0\nw -> v : {A}, [-] / [0], 1\n"
-    settings = QLearning(counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2)
+    settings = q_settings(counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2)
     assert_equal(*both(domain("letter"), parse(text + total), settings, 3))
     with pytest.raises(UndefinedMove):
-        Training(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), QLearning(), 0).advance(1)
+        Training(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), q_settings(), 0).advance(
+            1
+        )
 
 
 def test_an_index_grows_to_the_same_rows():

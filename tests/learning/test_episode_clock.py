@@ -5,11 +5,11 @@ import time
 
 import pytest
 from pdrm.learning.tabular.agents import settings_for, training_for
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
+from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import policy_of
@@ -21,6 +21,7 @@ from pdrm.product.views import FullStack, TopK
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
+from proofs.learners import q_settings
 
 
 def timed_by_updates(training):
@@ -60,7 +61,7 @@ class Counting(ReadableQLearning):
     ("machine", "view"), [(catalogue("treasure-maze"), TopK(1)), (catalogue("treasure-maze"), FullStack()), (COUNTING, FullStack())]
 )  # fmt: skip
 def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget, seconds):
-    settings = QLearning(
+    settings = q_settings(
         learning_rate=0.3,
         counterfactuals=choice,
         updates_per_step=budget,
@@ -102,7 +103,7 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
-    meta = policy_of(training, {}).table
+    meta = policy_of(training, {}).meta
     for row in range(len(meta)):
         s, state, stack = meta.seen(row)
         count = len(readable.options[state])
@@ -135,7 +136,7 @@ def test_a_real_clock_cuts_every_agent(agent):
 
 def test_what_does_not_reach_the_limit_is_not_changed_by_it():
     def digest(seconds):
-        settings = QLearning(counterfactuals="deduplicated", seconds_per_episode=seconds)
+        settings = q_settings(counterfactuals="deduplicated", seconds_per_episode=seconds)
         training = Training(domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1)
         training.advance(200)
         return policy_of(training, {}).digest()
@@ -163,7 +164,7 @@ class Noting(ReadableQLearning):
 @pytest.mark.parametrize("operations", range(4, 200, 7))
 def test_the_real_transition_is_learnt_where_operations_run_out(operations):
     """Every step of LetterEnv pays something, so that what was learnt is not 0."""
-    settings = QLearning(counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5)
+    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5)
     where, machine = domain("letter"), catalogue("letter-cra")
     training = Training(where, machine, FullStack(), settings, seed=operations)
     training.advance(20)

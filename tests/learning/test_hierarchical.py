@@ -8,6 +8,7 @@ from pdrm.domains import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, options_of, reward_for_achieving
 from pdrm.learning.tabular.randomness import Rng, seed_streams

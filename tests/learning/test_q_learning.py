@@ -2,17 +2,19 @@
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
+from pdrm.learning.agents import Counterfactuals, Hierarchical
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.product.views import FullStack, TopK
+from proofs.learners import q_settings
 from tests.probes import COLLECT, VALUES, corridor
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
@@ -33,7 +35,7 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
     where = domain(name)
     machine = catalogue(where.machine)
     limit = 60 if name in ("letter", "deliver-4-8") else None
-    settings = QLearning(
+    settings = q_settings(
         learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=limit, test_episodes=3
     )
     training = Training(where, machine, view, settings, seed=5)
@@ -57,7 +59,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
     )
     labels = [("a",), ("b",), ("c",)]
     where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=60)  # c is rare
-    settings = QLearning(counterfactuals="deduplicated", epsilon_decay=1.0)
+    settings = q_settings(counterfactuals="deduplicated", epsilon_decay=1.0)
     training = Training(where, machine, TopK(1), settings, seed=2)
     training.advance(1)
     readable = ReadableQLearning(where, machine, TopK(1), settings, Rng(seed_streams(2, 2)[:1]))
@@ -68,7 +70,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
 
 def test_a_test_in_a_domain_with_other_labels_is_refused():
     letter = domain("letter")
-    training = Training(letter, catalogue("letter"), TopK(1), QLearning(), seed=0)
+    training = Training(letter, catalogue("letter"), TopK(1), q_settings(), seed=0)
     training.advance(5)
     other = from_arrays("other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20)
     with pytest.raises(PdrmError, match="states"):
@@ -80,7 +82,7 @@ def test_a_test_in_a_domain_with_other_labels_is_refused():
 @pytest.mark.parametrize("choice", list(Counterfactuals))
 @pytest.mark.parametrize("view", [TopK(1), TopK(3), FullStack()], ids=str)
 def test_values_known_by_hand_are_reached(view, choice):
-    settings = QLearning(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
+    settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
     training = Training(corridor(), COLLECT, view, settings, seed=1)
     training.advance(2_000)
     policy = policy_of(training, {})
@@ -93,7 +95,7 @@ def test_values_known_by_hand_are_reached(view, choice):
 
 def test_a_limit_is_not_an_end():
     """Cut off right before the reward, the last step is still worth what comes after it."""
-    settings = QLearning(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
+    settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
     training = Training(corridor(), COLLECT, TopK(1), settings, seed=2)
     training.advance(5_000)
     assert policy_of(training, {}).values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
@@ -101,7 +103,7 @@ def test_a_limit_is_not_an_end():
 
 def test_stopping_and_going_on_changes_nothing():
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    settings = QLearning(counterfactuals="co-observed")
+    settings = q_settings(counterfactuals="co-observed")
     at_once, in_parts = (Training(where, machine, FullStack(), settings, seed=3) for _ in range(2))
     at_once.advance(40)
     for more in (1, 6, 1, 22, 10):
@@ -114,7 +116,7 @@ def test_seeds_differ_and_repeat():
     where, machine = domain("letter"), catalogue("letter")
 
     def learnt(seed):
-        training = Training(where, machine, TopK(1), QLearning(episodes=20), seed)
+        training = Training(where, machine, TopK(1), q_settings(episodes=20), seed)
         training.advance(20)
         return policy_of(training, {}).digest()
 
@@ -124,7 +126,7 @@ def test_seeds_differ_and_repeat():
 
 def test_deduplicated_counterfactuals_stop_growing():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
-    training = Training(where, machine, TopK(1), QLearning(counterfactuals="deduplicated"), seed=0)
+    training = Training(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
     training.advance(200)
     assert int(training.observed.length[0]) == 1 + 4 + 16
 
@@ -132,13 +134,13 @@ def test_deduplicated_counterfactuals_stop_growing():
 def test_one_cprm_solves_the_mazes():
     for name in ("maze-5x5", "maze-10x10"):
         where, machine = domain(name), catalogue("treasure-maze")
-        training = Training(where, machine, TopK(1), QLearning(counterfactuals="deduplicated"), seed=4)
+        training = Training(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4)
         training.advance(3_000)
         assert {machine.final[end - len(machine.states)] for end in training.test().ends} == {"home"}
 
 
 def test_a_label_without_rule_is_an_error():
     machine = parse("events A B C\nexclusive A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
-    training = Training(domain("letter"), machine, TopK(1), QLearning(), seed=0)
+    training = Training(domain("letter"), machine, TopK(1), q_settings(), seed=0)
     with pytest.raises(UndefinedMove, match="letter"):
         training.advance(10)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from pdrm.learning.tabular.agents import settings_for
 from pdrm.learning.tabular.run import RunSpec, execute, is_done
-from pdrm.learning.tabular.settings import QLearning
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
-from pdrm.language.loading import catalogue
+from pdrm.language.loading import text_of
+from pdrm.learning.agents import QLearning
 from pdrm.learning.tabular import run
-from pdrm.learning.tabular.policy import load_policy
+from pdrm.learning.tabular.policy import check_same_machine, load_policy
 from pdrm.learning.tabular.training import Training
 
 SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")
@@ -103,9 +103,9 @@ def test_a_damaged_policy_is_noticed(tmp_path):
 def test_a_policy_of_another_machine_is_refused(tmp_path):
     execute(SPEC, tmp_path)
     policy = load_policy(tmp_path / "policy.npz")
-    policy.check_machine(catalogue("treasure-maze"))
+    check_same_machine(policy, text_of("treasure-maze"))
     with pytest.raises(WrongPolicy):
-        policy.check_machine(catalogue("figure-1"))
+        check_same_machine(policy, text_of("figure-1"))
 
 
 def test_a_damaged_checkpoint_is_noticed_and_kept(tmp_path):

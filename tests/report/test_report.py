@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 
 import pytest
 from pdrm.experiments.run_study import run_study, store_in
-from pdrm.learning.tabular.settings import PAPER_SETTINGS
 
 from pdrm.experiments.claims import Evidence
 from pdrm.experiments.paper.paper_claims import CLAIMS, judged
 from pdrm.experiments.paper.paper_figures import figures
+from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.report import theory_section as theory
 from pdrm.report.build import write_report
 

@@ -16,6 +16,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
 from pdrm.language.loading import catalogue, text_of
+from pdrm.learning.agents import PPO, SAC, RecurrentPPO
 from pdrm.learning.deep import deep_run as runs
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of, settings_of

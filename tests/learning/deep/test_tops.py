@@ -10,6 +10,7 @@ from pdrm.learning.deep.deep_settings import DQN
 
 from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
+from pdrm.learning.agents import DQN
 from pdrm.learning.deep import replay as cf
 from pdrm.learning.deep import sac
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from pdrm.learning.deep.deep_settings import DQN
 
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
+from pdrm.learning.agents import DQN
 from pdrm.learning.deep.replay import begin_experiences, experience, lived, sampled_rows, tops_of
 from pdrm.machines.configurations import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, seeded, uniforms
