@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from pdrm.learning.tabular.settings import Hierarchical
-
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.tabular import learner_tables as at

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from pdrm.learning.tabular.settings import Counterfactuals, QLearning
-
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.agents import Counterfactuals, CountingCQL, CountingQ, QLearning

@@ -16,10 +16,10 @@ from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
 from pdrm.product.views import FullStack, TopK
+from proofs.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))
-from proofs.learners import q_settings
 
 
 def table(training):

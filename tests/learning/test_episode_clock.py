@@ -18,10 +18,10 @@ from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.views import FullStack, TopK
+from proofs.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
-from proofs.learners import q_settings
 
 
 def timed_by_updates(training):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.settings import Hierarchical
 
 from pdrm.domains import from_arrays
 from pdrm.domains.paper_domains import domain

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.settings import Counterfactuals, Hierarchical
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from pdrm.learning.deep.deep_settings import PPO, SAC, RecurrentPPO
 from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains.water import WaterWorld

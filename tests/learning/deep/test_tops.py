@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from pdrm.learning.deep.deep_settings import DQN
 
 from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
