@@ -11,7 +11,7 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadRunFolder
 from pdrm.language.document import AnyMachine
-from pdrm.language.loading import parse, text_of
+from pdrm.language.loading import catalogue_text, parse
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.policy_table import CounterVectors
 from pdrm.learning.tabular.run import POLICY, RunSpec, spec_of
@@ -30,7 +30,13 @@ def seen_in_training(folder: Path, domain: FiniteDomain, machine: AnyMachine) ->
 def _same_task(spec: RunSpec, domain: FiniteDomain, machine: AnyMachine) -> bool:
     own = spec.where()
     same = spec.domain == domain.name if spec.own is None else domain_bytes(own) == domain_bytes(domain)
-    text = spec.machine_text if spec.machine_text is not None else text_of(str(own.machine)) if own.machine else None
+    text = (
+        spec.machine_text
+        if spec.machine_text is not None
+        else catalogue_text(str(own.machine))
+        if own.machine
+        else None
+    )
     return same and text is not None and parse(text) == machine
 
 

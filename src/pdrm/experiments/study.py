@@ -17,8 +17,7 @@ from pdrm.domains.paper_domains import names as domain_names
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, PdrmError, did_you_mean
 from pdrm.experiments.store import Store
 from pdrm.files import means_name, write_atomically
-from pdrm.language.loading import names as machine_names
-from pdrm.language.loading import parse, text_of
+from pdrm.language.loading import catalogue_names, catalogue_text, parse
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.learning.tabular.agents import machine_for, settings_for
@@ -53,8 +52,8 @@ def _read_machine(machine: str | os.PathLike[str], folder: Path) -> str:
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         parse(machine)
         return machine
-    if means_name(machine, machine_names(), folder):
-        return text_of(str(machine))
+    if means_name(machine, catalogue_names(), folder):
+        return catalogue_text(str(machine))
     file = folder / machine
     text = decode(read_bytes(file), str(file))
     parse(text, str(file))

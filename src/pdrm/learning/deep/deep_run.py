@@ -20,7 +20,7 @@ from pdrm.domains.domain_files import find_domain
 from pdrm.domains.water import SIDES, water_world
 from pdrm.errors import BadSetting
 from pdrm.files import ensure_folder, write_atomically
-from pdrm.language.loading import parse, text_of
+from pdrm.language.loading import catalogue_text, parse
 from pdrm.learning.deep.deep_policy import read_description, save_policy
 from pdrm.learning.deep.deep_training import Checkpoint, DeepTraining, algorithm_of, settings_of, trained
 from pdrm.learning.deep.many_envs import Episodes
@@ -119,12 +119,12 @@ class DeepSpec:
 
     def machine(self, domain: JaxDomain) -> PushdownRewardMachine:
         """The machine that the runs learn with."""
-        text = self.machine_text if self.machine_text is not None else text_of(str(domain.machine))
+        text = self.machine_text if self.machine_text is not None else catalogue_text(str(domain.machine))
         return pushdown_machine(parse(text, "machine.pdrm"))
 
     def needed_depth(self) -> int:
         """Room for the stacks that the task can need, as far as it is affordable."""
-        if self.domain in SIDES and self.machine_text in (None, *map(text_of, WATER_MACHINES)):
+        if self.domain in SIDES and self.machine_text in (None, *map(catalogue_text, WATER_MACHINES)):
             return LEAST
         domain = domain_of(self.domain)
         return depth_for(self.machine(domain), int(domain.step_limit), full=self.k == "full")

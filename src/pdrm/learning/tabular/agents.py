@@ -8,7 +8,7 @@ from typing import Any
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, CannotTranslate, UnknownAgent, did_you_mean
 from pdrm.language.document import AnyMachine
-from pdrm.language.loading import parse, text_of
+from pdrm.language.loading import catalogue_text, parse
 from pdrm.learning.tabular.settings import PAPER_SETTINGS, Hierarchical, QLearning
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
@@ -95,7 +95,7 @@ def machine_for(domain: FiniteDomain, name: str, text: str | None) -> PushdownRe
     if text is None:
         if domain.machine is None:
             raise BadSetting(f"domain `{domain.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
-        text = text_of(COUNTED.get(domain.machine, domain.machine) if counts else domain.machine)
+        text = catalogue_text(COUNTED.get(domain.machine, domain.machine) if counts else domain.machine)
     machine = parse(text, "machine.pdrm")
     return _counting(machine) if counts else _pushdown(machine)
 
