@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pdrm.errors import PdrmError
 from pdrm.language.json_form import to_json
-from pdrm.language.loading import catalogue, names, parse, text_of
+from pdrm.language.loading import catalogue, catalogue_names, catalogue_text, parse
 from pdrm.language.source import decode
 from pdrm.language.writer import to_text
 
@@ -41,8 +41,8 @@ BYTES = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\xef\xbb\xbf")
 @lru_cache(maxsize=1)
 def originals() -> tuple[str, ...]:
     """The files to damage: every catalogue machine as text, as JSON and written out in full, and reward machines."""
-    machines = [catalogue(name) for name in names()]
-    texts = [text_of(name) for name in names()]
+    machines = [catalogue(name) for name in catalogue_names()]
+    texts = [catalogue_text(name) for name in catalogue_names()]
     return (*texts, *map(to_json, machines), *map(to_text, machines), *REWARD_MACHINES)
 
 

@@ -22,7 +22,7 @@ LAYERS = (
     ("language", "domains"),
     ("machines",),
     ("progress", "files"),
-    ("errors",),
+    ("errors", "lazy"),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 

@@ -21,7 +21,7 @@ from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import BadSetting, BadStudy, CannotTranslate, did_you_mean
 from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
-from pdrm.language.loading import catalogue, load, names, parse
+from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
 from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -222,7 +222,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
     if isinstance(machine, str | os.PathLike):
-        return catalogue(str(machine)) if means_name(machine, names(), folder) else load(folder / machine)
+        return catalogue(str(machine)) if means_name(machine, catalogue_names(), folder) else load(folder / machine)
     fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
     raise BadSetting(f"{_shorten(machine)} is not a machine", fix=fix)
 

@@ -13,7 +13,7 @@ from pdrm.analysis.sizes import number, sizes_record, stack_strings, strings_up_
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
-from pdrm.language.loading import catalogue, names, parse
+from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.pushdown_analysis import stack_growth
@@ -109,7 +109,7 @@ def test_growth_by_hand(text, expected):
     assert (growth.symbols, growth.added, growth.silent_pushes, growth.begun, growth.step) == expected
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_the_highest_stack_of_the_catalogue_is_reached_in_one_step(name):
     machine = pushdown_machine(name)
     growth = stack_growth(machine)

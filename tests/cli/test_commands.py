@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdrm.errors import explanations
-from pdrm.language.loading import load, names, text_of
+from pdrm.language.loading import catalogue_names, catalogue_text, load
 
 
 def test_check_says_ok_and_what_to_do_next(pdrm):
@@ -21,7 +21,7 @@ def test_check_says_ok_and_what_to_do_next(pdrm):
 def test_check_json_has_the_promised_keys(pdrm, tmp_path):
     assert json.loads(pdrm("check", "letter", "--json").out) == {"ok": True, "errors": [], "warnings": []}
     file = tmp_path / "bad.pdrm"
-    file.write_text(text_of("letter").replace("u0 -> u1", "u0 -> u7"))
+    file.write_text(catalogue_text("letter").replace("u0 -> u1", "u0 -> u7"))
     outcome = pdrm("check", file, "--json")
     record = json.loads(outcome.out)
     assert outcome.code == 2
@@ -126,12 +126,12 @@ def test_convert_between_formats_and_kinds(pdrm, tmp_path):
 
 def test_convert_does_not_write_over_what_it_reads(pdrm, tmp_path):
     file, link = tmp_path / "task.pdrm", tmp_path / "link.pdrm"
-    file.write_text(text_of("letter"))
+    file.write_text(catalogue_text("letter"))
     link.symlink_to(file)
     for output in (file, link):
         outcome = pdrm("convert", file, "-o", output)
         assert (outcome.code, outcome.err[:12]) == (2, "error[E0502]")
-        assert file.read_text() == text_of("letter")
+        assert file.read_text() == catalogue_text("letter")
 
 
 def test_a_name_that_is_neither_a_machine_nor_a_file(pdrm, tmp_path, monkeypatch):
@@ -141,10 +141,10 @@ def test_a_name_that_is_neither_a_machine_nor_a_file(pdrm, tmp_path, monkeypatch
 
 def test_the_catalogue_is_listed_in_whole_sentences(pdrm):
     listed = pdrm("catalogue").out.splitlines()
-    assert len(listed) == len(names())
+    assert len(listed) == len(catalogue_names())
     assert all(line.endswith((".", ".)")) for line in listed)
-    assert listed[names().index("echo")].endswith("the last one first.")
-    assert listed[names().index("multiple-treasure-maze")].endswith("the way to the start x.")
+    assert listed[catalogue_names().index("echo")].endswith("the last one first.")
+    assert listed[catalogue_names().index("multiple-treasure-maze")].endswith("the way to the start x.")
 
 
 def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
@@ -162,10 +162,10 @@ def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
 
 def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):
     file = tmp_path / "task.pdrm"
-    file.write_text(text_of("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   "))
+    file.write_text(catalogue_text("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   "))
     assert pdrm("fmt", file, "--check").code == 1
     assert pdrm("fmt", file).code == 0
-    assert file.read_text() == text_of("letter")
+    assert file.read_text() == catalogue_text("letter")
     assert pdrm("fmt", file, "--check").code == 0
 
 
@@ -176,13 +176,13 @@ def test_explain_knows_every_code(pdrm):
 
 
 def test_catalogue_lists_and_prints(pdrm):
-    assert [line.split()[0] for line in pdrm("catalogue").out.splitlines()] == names()
-    assert pdrm("catalogue", "letter").out == text_of("letter")
+    assert [line.split()[0] for line in pdrm("catalogue").out.splitlines()] == catalogue_names()
+    assert pdrm("catalogue", "letter").out == catalogue_text("letter")
 
 
 def test_a_machine_can_come_from_standard_input():
     command = [sys.executable, "-m", "pdrm", "check", "-"]
-    done = subprocess.run(command, input=text_of("letter"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=catalogue_text("letter"), capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.startswith("letter: ok")
 
@@ -207,7 +207,7 @@ def test_reproduce_writes_a_page_with_every_machine(pdrm, tmp_path):
     outcome = pdrm("reproduce", "paint", "--seeds", 1, "--workers", 1, "-o", tmp_path / "report")
     assert outcome.code == 0
     page = (tmp_path / "report" / "index.html").read_text()
-    assert page.count("<svg") == len(names())
+    assert page.count("<svg") == len(catalogue_names())
     assert "http" not in page.replace("http://www.w3.org/", "")
 
 
@@ -235,7 +235,7 @@ def test_no_colour_where_none_is_wanted(monkeypatch):
 
 def test_a_file_keeps_its_name(pdrm, tmp_path):
     file = tmp_path / "my-task.pdrm"
-    file.write_text(text_of("letter").replace("name      letter\n", ""))
+    file.write_text(catalogue_text("letter").replace("name      letter\n", ""))
     assert pdrm("check", file).out.startswith("my-task: ok")
 
 

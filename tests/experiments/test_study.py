@@ -9,7 +9,7 @@ from pdrm.errors import BadSetting, BadStudy, CannotOpen, PdrmError, UnknownMach
 from pdrm.experiments.execution import Planned, chains, planned
 from pdrm.experiments.paper.paper_figures import ON_REQUEST, STUDIES, figures
 from pdrm.experiments.study import MOST_SEEDS, Line, Panel, Study
-from pdrm.language.loading import text_of
+from pdrm.language.loading import catalogue_text
 from tests.experiments.small import small_study
 
 
@@ -85,7 +85,7 @@ def panel_with(machine):
 
 
 def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
-    text = text_of("letter")
+    text = catalogue_text("letter")
     (tmp_path / "task.pdrm").write_text(text)
     monkeypatch.chdir(tmp_path)
     forms = [panel_with(form) for form in (text, "letter", "task.pdrm", Path("task.pdrm"), tmp_path / "task.pdrm")]
@@ -108,7 +108,7 @@ def test_a_machine_that_is_none_is_refused_when_the_panel_is_made(machine, error
 
 def test_a_faulty_machine_is_told_by_its_own_file(tmp_path):
     path = tmp_path / "typo.pdrm"
-    path.write_text(text_of("letter").replace("stack", "stak", 1))
+    path.write_text(catalogue_text("letter").replace("stack", "stak", 1))
     with pytest.raises(PdrmError) as raised:
         panel_with(str(path))
     assert {error.where.file for error in raised.value.errors} == {str(path)}

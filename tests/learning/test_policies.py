@@ -9,9 +9,9 @@ from pdrm.learning.tabular.run import RunSpec, execute
 
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
-from pdrm.language.loading import text_of
-from pdrm.learning.tabular.evaluation import Trained, evaluated
-from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, check_same_machine, load_policy, policy_of
+from pdrm.language.loading import catalogue_text
+from pdrm.learning.tabular.evaluation import Trained
+from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 
@@ -93,7 +93,7 @@ def test_a_run_with_the_policy_of_another_machine_is_not_played(agent, tmp_path)
     settings = settings_for("maze-5x5", agent, {"episodes": 20})
     specs = {
         name: RunSpec("maze-5x5", agent, AGENTS[agent], settings, seed=1, machine_text=text)
-        for name, text in (("own", None), ("other", text_of("figure-1")))
+        for name, text in (("own", None), ("other", catalogue_text("figure-1")))
     }
     for name, spec in specs.items():
         execute(spec, tmp_path / name)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pdrm.errors import PdrmError, Where
-from pdrm.language.loading import catalogue, parse_word, text_of
+from pdrm.language.loading import catalogue, catalogue_text, parse_word
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import MOST_CHANGE, counting_to_pushdown
 from pdrm.machines.counting import CountingConfiguration, CountingTransition
@@ -251,7 +251,10 @@ RUNNING = [
         "error[E0110]: `And` and `Or` take two or more parts, or none\n  fix: use the part itself",
     ),
     (lambda: catalogue("leter"), "error[E0506]: the catalogue has no machine `leter`\n  fix: did you mean `letter`?"),
-    (lambda: text_of("leter"), "error[E0506]: the catalogue has no machine `leter`\n  fix: did you mean `letter`?"),
+    (
+        lambda: catalogue_text("leter"),
+        "error[E0506]: the catalogue has no machine `leter`\n  fix: did you mean `letter`?",
+    ),
     (
         lambda: parse_word("a+b  a+ - b"),
         "error[E0504]: `a+` is no label\n  --> <word>:1:6\n  |\n1 | a+b  a+ - b\n  |      ^^\n"

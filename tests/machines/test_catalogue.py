@@ -2,7 +2,7 @@
 
 import pytest
 
-from pdrm.language.loading import about, names
+from pdrm.language.loading import catalogue_names, catalogue_summary
 
 SAID = {
     "anbn": "Section 5: a n times, then b n times (n at least 1).",
@@ -15,8 +15,12 @@ SAID = {
 
 @pytest.mark.parametrize("name", SAID)
 def test_a_machine_is_described_by_its_first_sentence(name):
-    assert about(name) == SAID[name]
+    assert catalogue_summary(name) == SAID[name]
 
 
 def test_every_machine_is_described_by_a_sentence():
-    assert not [name for name in names() if not about(name).endswith(".") or "//" in about(name)]
+    assert not [
+        name
+        for name in catalogue_names()
+        if not catalogue_summary(name).endswith(".") or "//" in catalogue_summary(name)
+    ]

@@ -3,7 +3,7 @@ from random import Random
 import pytest
 
 from pdrm.errors import UndefinedMove, UnknownEvent
-from pdrm.language.loading import catalogue, names
+from pdrm.language.loading import catalogue, catalogue_names
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import quick_step
 from pdrm.product.quick_step import QuickStep
@@ -46,7 +46,7 @@ def test_it_is_the_readable_step(seed):
     assert_alike(random_machine(random), random, steps=60)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_it_is_the_readable_step_on_the_catalogue(name):
     machine = catalogue(name)
     if isinstance(machine, PushdownRewardMachine):

@@ -193,21 +193,27 @@ def catalogue(
 
     Example: pdrm catalogue letter
     """
-    from pdrm.language.loading import about, names, text_of
+    from pdrm.language.loading import catalogue_names, catalogue_summary, catalogue_text
 
     if name:
-        typer.echo(text_of(name), nl=False)
+        typer.echo(catalogue_text(name), nl=False)
         return
-    for known in names():
-        typer.echo(f"{known:<24}{about(known)}")
+    for known in catalogue_names():
+        typer.echo(f"{known:<24}{catalogue_summary(known)}")
     next_command("pdrm catalogue letter > task.pdrm")
 
 
 def _not_onto_itself(file: str, output: Path) -> None:
     """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
-    from pdrm.language.loading import names
+    from pdrm.language.loading import catalogue_names
 
-    if file != "-" and file not in names() and output.exists() and Path(file).exists() and output.samefile(file):
+    if (
+        file != "-"
+        and file not in catalogue_names()
+        and output.exists()
+        and Path(file).exists()
+        and output.samefile(file)
+    ):
         fault = f"{output} is the file that is read: its comments and loops would be lost"
         raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)")
 
@@ -233,16 +239,16 @@ def _next(command: str, file: str) -> None:
 def machine_text(file: str) -> str:
     """The text of a machine: in the catalogue, in a file, or on standard input (`-`)."""
     from pdrm.files import means_name
-    from pdrm.language.loading import names, text_of
+    from pdrm.language.loading import catalogue_names, catalogue_text
     from pdrm.language.source import LARGEST_FILE, decode, read_bytes
 
     if file == "-":
         return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
-    if file in names():
-        return text_of(file)
-    if means_name(file, names()):
+    if file in catalogue_names():
+        return catalogue_text(file)
+    if means_name(file, catalogue_names()):
         fault = f"the catalogue has no machine `{file}`, and there is no such file"
-        raise UnknownMachine(fault, fix=did_you_mean(file, names()))
+        raise UnknownMachine(fault, fix=did_you_mean(file, catalogue_names()))
     return decode(read_bytes(Path(file)), file)
 
 

@@ -88,12 +88,11 @@ def _task(name: str, machine: str | None) -> Task:
     from pdrm.domains import names
     from pdrm.domains.domain_files import find_domain
     from pdrm.errors import CannotTranslate
-    from pdrm.language import loading as catalogue
-    from pdrm.language.loading import parse
+    from pdrm.language.loading import catalogue, catalogue_names, parse
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.task import COUNTED, pushdown_machine
 
-    alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue.names())
+    alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue_names())
     if alone and machine is not None:
         raise BadSetting(f"`{name}` is a machine already", fix="leave --machine out, or name a domain")
     domain = None if alone else find_domain(name)
@@ -106,7 +105,7 @@ def _task(name: str, machine: str | None) -> Task:
         fault = f"`{counting.name}` has {counting.counters} counters, and no stack counts as they do"
         raise CannotTranslate(fault, fix="give a pushdown machine, or an automaton with one counter")
     if domain is not None and machine is None and domain.name in COUNTED:
-        automaton = catalogue.catalogue(COUNTED[domain.name])
+        automaton = catalogue(COUNTED[domain.name])
         counting = automaton if isinstance(automaton, CountingRewardAutomaton) else None
     pushdown = pushdown_machine(given)
     return Task(all_words(pushdown) if domain is None else domain, given, pushdown, counting)

@@ -1,1 +1,50 @@
-"""How a task is written: the .pdrm text, JSON, and the formats of other programs."""
+"""How a machine is written: the .pdrm text, JSON, and the formats of other programs.
+
+`loading` is the door: `load`, `parse`, `save` and the catalogue. Each reader makes a `document` (header lines and rules with the
+place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines within limits, and `syntax`,
+one line by the grammar), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
+automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
+
+The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.language.document import AnyMachine
+    from pdrm.language.json_form import to_json
+    from pdrm.language.loading import (
+        catalogue,
+        catalogue_names,
+        catalogue_summary,
+        catalogue_text,
+        load,
+        parse,
+        parse_word,
+        save,
+    )
+    from pdrm.language.writer import lay_out, to_text
+
+__all__ = [  # noqa: RUF022 - in the order one reads them
+    # Files and texts
+    "load",
+    "parse",
+    "save",
+    "to_text",
+    "to_json",
+    "lay_out",
+    "AnyMachine",
+    # Words
+    "parse_word",
+    # The catalogue
+    "catalogue",
+    "catalogue_names",
+    "catalogue_summary",
+    "catalogue_text",
+]
+
+__getattr__, __dir__ = lazy(__name__)

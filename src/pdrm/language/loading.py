@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
@@ -115,45 +114,36 @@ def parse_word(text: str) -> list[Label]:
     return labels
 
 
-def word_text(word: Iterable[Label]) -> str:
-    """The text of a word.
-
-    >>> word_text([frozenset("td"), frozenset()])
-    'd+t -'
-    """
-    return " ".join("+".join(sorted(label)) or EMPTY for label in word)
-
-
 # --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files.
 
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """Where one sentence ends and another begins."""
 
 
-def names() -> list[str]:
+def catalogue_names() -> list[str]:
     """The machines there are.
 
-    >>> "letter" in names()
+    >>> "letter" in catalogue_names()
     True
     """
     folder = files("pdrm.machines").joinpath("catalogue")
     return sorted(entry.name.removesuffix(".pdrm") for entry in folder.iterdir() if entry.name.endswith(".pdrm"))
 
 
-def text_of(name: str) -> str:
+def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
-    if name not in names():
-        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=did_you_mean(name, names()))
+    if name not in catalogue_names():
+        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=did_you_mean(name, catalogue_names()))
     return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
 
 
-def about(name: str) -> str:
+def catalogue_summary(name: str) -> str:
     """What a machine is: the first sentence of its file.
 
-    >>> about("treasure-maze")
+    >>> catalogue_summary("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
     """
-    comment = "\n".join(takewhile(lambda line: line.startswith("//"), text_of(name).splitlines()))
+    comment = "\n".join(takewhile(lambda line: line.startswith("//"), catalogue_text(name).splitlines()))
     return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
@@ -163,4 +153,4 @@ def catalogue(name: str) -> AnyMachine:
     >>> catalogue("letter").stack
     ('#', 'A')
     """
-    return parse(text_of(name), f"{name}.pdrm")
+    return parse(catalogue_text(name), f"{name}.pdrm")

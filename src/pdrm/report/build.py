@@ -14,7 +14,7 @@ from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, write_atomically
-from pdrm.language.loading import names
+from pdrm.language.loading import catalogue_names
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
 from pdrm.report.curve_plots import study_plot
@@ -135,7 +135,7 @@ def _introduction(judged: Sequence[Judged], lines: Sequence[tuple[Study, Curves]
 
 
 def _machines() -> Section:
-    parts = [machine_section(name) for name in names()]
+    parts = [machine_section(name) for name in catalogue_names()]
     links = " ".join(f'<a href="#{escape(part.anchor)}">{escape(part.heading)}</a>' for part in parts)
     body = "".join(f'<h3 id="{escape(part.anchor)}">{escape(part.heading)}</h3>{part.body}' for part in parts)
     return Section("machines", "The machines", f"<p>{links}</p>{body}")

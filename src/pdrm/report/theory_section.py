@@ -13,7 +13,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
 from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import kept_facts
-from pdrm.language.loading import catalogue, text_of
+from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.report.page import Section, number, picture, table
@@ -163,7 +163,7 @@ def _power(bound: dict[str, Any] | None) -> str:
 def machine_section(name: str) -> Section:
     """One machine of the catalogue."""
     machine = catalogue(name)
-    text = text_of(name)
+    text = catalogue_text(name)
     comment = " ".join(line.removeprefix("//").strip() for line in text.splitlines() if line.startswith("//"))
     drawing = re.sub(r"^.*?(?=<svg)", "", render(machine, "svg").decode(), flags=re.DOTALL)
     findings = "".join(f"<li>{escape(finding.message)}</li>" for finding in machine.findings())

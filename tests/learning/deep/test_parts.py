@@ -14,8 +14,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
-from pdrm.language.loading import catalogue, text_of
-from pdrm.learning.agents import PPO, SAC, RecurrentPPO
+from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.deep import deep_run as runs
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of, settings_of
@@ -190,9 +189,13 @@ def test_the_depth_is_what_the_task_can_need():
 
     assert [depth(name) for name in ("maze-5x5", "maze-10x10", "deliver-8")] == [32, 152, 32]
     assert (depth("multi-10x10"), depth("multi-20x20"), depth("multi-10x10", "full")) == (1002, 1024, 512)
-    assert [depth("water-17", machine=text) for text in (None, text_of("water-strict"))] == [32, 32]
-    own = text_of("water").replace("z / z,        1\n", "z / ball_0 z, 1\n").replace("{}, # / #", "{}, z / ball_0 z")
-    assert own != text_of("water")
+    assert [depth("water-17", machine=text) for text in (None, catalogue_text("water-strict"))] == [32, 32]
+    own = (
+        catalogue_text("water")
+        .replace("z / z,        1\n", "z / ball_0 z, 1\n")
+        .replace("{}, # / #", "{}, z / ball_0 z")
+    )
+    assert own != catalogue_text("water")
     assert depth("water-17", machine=own) == 1024
 
 

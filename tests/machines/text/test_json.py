@@ -8,13 +8,13 @@ import pytest
 
 from pdrm.errors import PdrmError
 from pdrm.language.json_form import read_json, to_json
-from pdrm.language.loading import catalogue, names, parse
+from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.language.writer import to_text
 
 SCHEMA = json.loads(files("pdrm.language").joinpath("schema.json").read_text())
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_every_machine_fits_the_schema_and_comes_back(name):
     machine = catalogue(name)
     text = to_json(machine)

@@ -5,25 +5,25 @@ import re
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.language.loading import catalogue, names, parse, text_of
+from pdrm.language.loading import catalogue, catalogue_names, catalogue_text, parse
 from pdrm.language.writer import lay_out, spaced, to_text
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_the_machine_and_the_comments_stay(name):
-    before = text_of(name)
+    before = catalogue_text(name)
     after = lay_out(before, name)
     assert parse(after, f"{name}.pdrm") == catalogue(name)
     assert re.findall("//.*", after) == re.findall("//.*", before)
     assert lay_out(after, name) == after
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_the_catalogue_is_laid_out(name):
-    assert lay_out(text_of(name), name) == text_of(name)
+    assert lay_out(catalogue_text(name), name) == catalogue_text(name)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", catalogue_names())
 def test_squeezed_text_is_laid_out_alike(name):
     lines = [
         line if line.startswith("    ") else re.sub(r"\s+", " ", line) for line in to_text(catalogue(name)).splitlines()

@@ -3,7 +3,7 @@
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.language.loading import load, parse, parse_word, save, word_text
+from pdrm.language.loading import load, parse, parse_word, save
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -85,7 +85,6 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path):
 
 
 def test_words():
-    assert word_text(parse_word("d  d+t - u")) == "d d+t - u"
     for wrong in ("+", "a+", "a++b"):
         with pytest.raises(PdrmError, match="E0504"):
             parse_word(wrong)
@@ -119,7 +118,6 @@ def said(call, *arguments):
 def test_words_and_labels():
     assert parse_word(" - a  b+a ") == [frozenset(), frozenset("a"), frozenset("ab")]
     assert parse_word("") == []
-    assert word_text([frozenset(), frozenset("ba")]) == "- a+b"
 
 
 def test_conditions_of_loops():

@@ -1,0 +1,43 @@
+"""Packages that import their public names when they are first used, so that importing the package itself is instant.
+
+The names stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the same lines, so
+that a name and its home are written once. `__all__` repeats the names in reading order, because type checkers ask for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a package.
+
+    >>> from pdrm import machines
+    >>> machines.Event("a"), "Event" in dir(machines)
+    (Event(name='a'), True)
+    """
+
+    def get_attribute(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
+        homes = _find_homes(package)
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get_attribute, lambda: list(sys.modules[package].__all__)
+
+
+@cache
+def _find_homes(package: str) -> dict[str, str]:
+    """The module that each public name comes from."""
+    import ast  # noqa: PLC0415 - not needed until a name is used
+
+    loader: Any = sys.modules[package].__loader__
+    blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
+    lines = [line for block in blocks if ast.unparse(block.test) == "TYPE_CHECKING" for line in block.body]
+    return {name.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}
