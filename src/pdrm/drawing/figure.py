@@ -29,7 +29,7 @@ SMALLEST_FAMILY = 3
 class Family:
     """A line whose open place is filled by each of the values; without values it is that line alone.
 
-    >>> from pdrm.drawing.label_tokens import plain
+    >>> from pdrm.drawing.label_tokens import spell
     >>> line = Line(((Name(""),),), (), (", 1",))
     >>> [spell(member.tokens()) for member in Family(line, ("u", "d")).members()]
     ['u, 1', 'd, 1']
@@ -130,7 +130,7 @@ class Figure:
     >>> from pdrm.machines.guards import Event
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Transition
-    >>> from pdrm.drawing.label_tokens import plain
+    >>> from pdrm.drawing.label_tokens import spell
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
     >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
     >>> [spell(line) for edge in figure.edges for line in edge.lines], [spell(line) for line in figure.caption]
