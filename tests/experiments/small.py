@@ -2,8 +2,9 @@
 
 from pdrm.analysis.palindrome import blowup, catalogue_record, size_claims
 from pdrm.experiments.fact_cache import kept_facts
+from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_claims import SIZES
-from pdrm.experiments.study import Line, Panel, Study
+from pdrm.experiments.study import Study
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
 
@@ -34,5 +35,5 @@ def keep_small_sizes(folder):
 
 def files(folder):
     """Every file below a folder but for how long things took."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("timing.json", ".progress"))
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

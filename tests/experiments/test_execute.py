@@ -1,5 +1,6 @@
 """Runs through joblib: the same files whatever the workers are, nothing repeated, failures reported and survived."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,14 +12,16 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pdrm.experiments.run_study import run_study, store_in
-from pdrm.learning.tabular.run import RunSpec
 
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.execution import MOST_DEATHS, STARTED, Workers, planned, run_all
-from pdrm.experiments.store import Store, perform
-from pdrm.experiments.study import Line, Panel, Study
+from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, _rounds, run_all
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study, plan, run_study
+from pdrm.learning.agents import QLearning
+from pdrm.learning.run import RunSpec, execute
+from pdrm.task import Task
 from tests.experiments.small import files, small_study
 
 
@@ -70,7 +73,7 @@ def test_a_second_time_nothing_is_done_or_touched(tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
-    runs, store = planned([small_study()]), store_in(tmp_path)
+    runs, store = plan([small_study()]), Store.below(tmp_path)
     bad = store.folder(runs[2].spec)
     bad.mkdir(parents=True)
     (bad / "checkpoint.npz").write_bytes(b"half a checkpoint")
@@ -84,25 +87,23 @@ def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
 
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path):
-    spec = planned([small_study()])[0].spec
+    spec = plan([small_study()])[0].spec
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / ".policy.npz.x8f3").write_bytes(b"half a policy")
-    perform(spec, folder)
+    execute([spec], [folder])
     assert sorted(path.name for path in folder.iterdir()) == [
         "curve.csv", "policy.json", "policy.npz", "result.json", "spec.json", "timing.json",
     ]  # fmt: skip
 
 
-def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path, monkeypatch):
-    monkeypatch.setattr("pdrm.experiments.store.LARGEST_POLICY", 100)
-    run, store = planned([small_study()])[0], store_in(tmp_path)
-    assert not run_all([run], store, Workers())
+def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
+    run, store, keeping = plan([small_study()])[0], Store.below(tmp_path), Keeping(largest_policy=100)
+    assert not run_all([run], store, Workers(), keeping)
     assert not (store.folder(run.spec) / "policy.npz").exists()
-    assert store.result(run.spec)["policy_kept"] is False
-    assert store.result(run.spec)["policy_bytes"] > 100
-    assert not run_all([run], store, Workers())
-    assert store.timing(run.spec)["seconds"] > 0
+    assert store.run(run.spec).result["policy_bytes"] > 100
+    assert not run_all([run], store, Workers(), keeping)
+    assert store.run(run.spec).timing["seconds"] > 0
 
 
 def test_a_damaged_curve_is_noticed(tmp_path):
@@ -110,15 +111,15 @@ def test_a_damaged_curve_is_noticed(tmp_path):
     run_study(study, tmp_path)
     panel = study.panels[0]
     spec = panel.specs(panel.lines[0], (0,))[0]
-    curve = store_in(tmp_path).folder(spec) / "curve.csv"
+    curve = Store.below(tmp_path).folder(spec) / "curve.csv"
     curve.write_text(curve.read_text().replace(",300,", ",299,", 1))
     with pytest.raises(BadRunFolder, match="result"):
-        curves_of(panel, panel.lines[0], (0,), store_in(tmp_path))
+        curves_of(panel, panel.lines[0], (0,), Store.below(tmp_path))
 
 
 def test_two_commands_at_once_share_the_work(alone, tmp_path):
     code = (
-        "import sys; from tests.experiments.small import small_study; from pdrm.experiments.run_study import run_study;"
+        "import sys; from tests.experiments.small import small_study; from pdrm.experiments.study import run_study;"
         "sys.exit(bool(run_study(small_study(), sys.argv[1]).failures))"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
@@ -132,11 +133,12 @@ class Deadly(RunSpec):
 
     marks: Path | None = None
 
-    def training(self):
-        for mark in self.marks.glob("*"):
-            mark.unlink()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().training()
+    def record(self):
+        if multiprocessing.parent_process() is not None:
+            for mark in self.marks.glob("*"):
+                mark.unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return RunSpec.record(self)
 
 
 @pytest.mark.parametrize("times", [1, MOST_DEATHS])
@@ -145,9 +147,9 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_p
     marks.mkdir()
     for number in range(times):
         (marks / str(number)).touch()
-    runs, store = planned([small_study()]), Store(tmp_path / "runs")
+    runs, store = plan([small_study()]), Store(tmp_path / "runs")
     spec = runs[-1].spec
-    deadly = Deadly(spec.domain, spec.agent, spec.k, spec.settings, spec.seed, marks=marks)
+    deadly = Deadly(spec.task, spec.agent, spec.seed, marks=marks)
     assert deadly.id == spec.id
     runs[-1] = runs[-1]._replace(spec=deadly)
     failures = run_all(runs, store, Workers(count=2))
@@ -194,8 +196,8 @@ def test_what_is_wrong_is_raised_before_anything_runs(tmp_path):
 
 
 def test_a_study_whose_runs_all_fail_raises(tmp_path):
-    study, store = small_study(seeds=(0,)), store_in(tmp_path)
-    runs = planned([study])
+    study, store = small_study(seeds=(0,)), Store.below(tmp_path)
+    runs = plan([study])
     for run in runs:
         store.folder(run.spec).mkdir(parents=True)
         (store.folder(run.spec) / "checkpoint.npz").write_bytes(b"half a checkpoint")
@@ -224,3 +226,17 @@ def test_memory_is_for_this_machine_only():
     assert Workers(count=2).memory == 14.0
     assert replace(Workers(count=2), gigabytes=3.0).memory == 3.0
     assert Workers(backend="dask", address="tcp://127.0.0.1:9").memory == float("inf")
+
+
+def test_runs_that_need_much_memory_go_first_with_fewer_workers():
+    spec = RunSpec(Task("letter"), QLearning(), seed=0)
+    runs = [
+        Planned(spec, title, 1, size) for title, size in (("light", 0.3), ("large 1", 10), ("large 2", 10), ("mid", 3))
+    ]
+
+    def rounds(**given):
+        return [([run.title for run in some], count) for some, count in _rounds(runs, Workers(**given))]
+
+    assert rounds(count=2, gigabytes=14) == [(["large 1", "large 2"], 1), (["light", "mid"], 2)]
+    assert rounds(count=2, gigabytes=20) == [(["light", "large 1", "large 2", "mid"], 2)]
+    assert rounds(count=4, gigabytes=2) == [(["large 1", "large 2", "mid"], 1), (["light"], 4)]

@@ -1,13 +1,13 @@
 """A folder says which studies it is about: what is read from it asks for the very same runs."""
 
 import pytest
-from pdrm.experiments.run_study import run_study, store_in
 
-import pdrm
+from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
-from pdrm.experiments.curves import recorded
+from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_figures import figures
-from pdrm.experiments.study import STUDIES, Line, Panel, Study, keep_studies, kept_studies
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
 from tests.experiments.small import SHORT, small_study
 
 TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
@@ -15,8 +15,8 @@ TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\n
 
 def own_study():
     """A domain and a machine of one's own."""
-    rooms = pdrm.parse_map("#####\n#@.k#\n#####", places="@k", start="@")
-    domain = pdrm.grid_domain("rooms", rooms, {"k": "key"}, step_limit=20)
+    rooms = parse_map("#####\n#@.k#\n#####", places="@k", start="@")
+    domain = grid_domain("rooms", rooms, {"k": "key"}, step_limit=20)
     lines = (Line(name="hier", agent="hrm", colour="red"), Line(name="all", agent="q", k="full", ours=True))
     panel = Panel(
         name="own", domain=domain, machine=TASK, title="Rooms", success=("done",), lines=lines, settings=SHORT
@@ -27,40 +27,40 @@ def own_study():
 @pytest.mark.parametrize("study", [small_study(), own_study()], ids=["catalogue", "own"])
 def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
     outcome = run_study(study, tmp_path)
-    (again,) = kept_studies(tmp_path, store_in(tmp_path))
+    (again,) = load_studies(tmp_path, Store.below(tmp_path))
     assert (again.name, again.title, again.seeds) == (study.name, study.title, study.seeds)
     assert [spec.id for _, _, spec in again.runs()] == [spec.id for _, _, spec in study.runs()]
-    lines = [curves for _, curves in recorded([again], store_in(tmp_path))]
+    lines = [curves for _, curves in recorded([again], Store.below(tmp_path))]
     for curves, (_, before) in zip(lines, outcome.lines, strict=True):
         assert (curves.line.name, curves.line.key, curves.line.ours) == (
             before.line.name,
             before.line.key,
             before.line.ours,
         )
-        assert (curves.panel.name, curves.panel.title, curves.panel.success) == (
+        assert (curves.panel.name, curves.panel.title, curves.panel.task.success) == (
             before.panel.name,
             before.panel.title,
-            before.panel.success,
+            before.panel.task.success,
         )
         assert (curves.success == before.success).all()
 
 
 def test_the_papers_studies_are_known_without(tmp_path):
-    store = store_in(tmp_path)
-    keep_studies([small_study()], tmp_path, store)
-    assert kept_studies(tmp_path, store)
-    keep_studies(figures([]), tmp_path, store)
+    store = Store.below(tmp_path)
+    save_studies([small_study()], tmp_path, store)
+    assert load_studies(tmp_path, store)
+    save_studies(figures([]), tmp_path, store)
     assert not list(tmp_path.iterdir())
-    assert kept_studies(tmp_path, store) == []
+    assert load_studies(tmp_path, store) == []
 
 
 def test_a_domain_that_is_gone_leaves_nothing(tmp_path):
-    keep_studies([own_study()], tmp_path, store_in(tmp_path))
-    assert kept_studies(tmp_path, store_in(tmp_path)) == []
+    save_studies([own_study()], tmp_path, Store.below(tmp_path))
+    assert load_studies(tmp_path, Store.below(tmp_path)) == []
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '[{"name": "a", "seeds": [0], "panels": [{}]}]'])
 def test_a_damaged_file_is_told(text, tmp_path):
     (tmp_path / STUDIES).write_text(text)
     with pytest.raises(BadRunFolder, match="damaged"):
-        kept_studies(tmp_path, store_in(tmp_path))
+        load_studies(tmp_path, Store.below(tmp_path))

@@ -7,22 +7,20 @@ import sys
 
 import pytest
 import wandb
-from pdrm.learning.tabular.agents import settings_for
-from pdrm.learning.tabular.run import RunSpec, execute
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 from wandb.proto.wandb_internal_pb2 import Record
 
 from pdrm.errors import BadSetting, MissingPackage
 from pdrm.experiments import sinks
-from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for, together
+from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for
+from pdrm.learning.run import train
 
 NAMES = ["test/return", "test/return_lowest", "test/steps", "train/epsilon", "train/rows", "train/steps"]
 
 
-def spec(agent="q"):
-    settings = settings_for("maze-5x5", agent, {"episodes": 60, "test_every": 20, "test_episodes": 5})
-    return RunSpec("maze-5x5", agent, "1", settings, seed=0)
+def run(agent, log):
+    return train("maze-5x5", agent, k=1, episodes=60, test_every=20, test_episodes=5, watch=log)
 
 
 def from_tensorboard(folder):
@@ -35,12 +33,12 @@ def from_tensorboard(folder):
 @pytest.mark.parametrize("agent", ["q", "cprm", "hrm"])
 def test_tensorboard_reads_the_tests(agent, tmp_path):
     with TensorBoard(tmp_path / "log") as log:
-        result = execute(spec(agent), tmp_path / "run", log)
+        curve = run(agent, log).curve
     found = from_tensorboard(tmp_path / "log")
     assert sorted(found) == NAMES
-    paid = [(test.episode, pytest.approx(test.returns.mean())) for test in result.tests]
-    assert found["test/return"] == paid
-    assert found["train/rows"][-1] == (60, result.rows)
+    paid = curve.returns.mean(axis=1).tolist()
+    assert found["test/return"] == [(at, pytest.approx(one)) for at, one in zip(curve.at, paid, strict=True)]
+    assert found["train/rows"][-1][1] > 10
 
 
 def records(data):
@@ -74,18 +72,12 @@ def from_wandb(folder):
 def test_wandb_keeps_the_tests(tmp_path):
     (tmp_path / "log").mkdir()
     with WeightsAndBiases("p", mode="offline", dir=str(tmp_path / "log"), settings={"silent": True}) as log:
-        result = execute(spec(), tmp_path / "run", log)
+        curve = run("q", log).curve
     rows = from_wandb(tmp_path / "log")
-    assert [(row["_step"], row["test/return"]) for row in rows] == [(t.episode, t.returns.mean()) for t in result.tests]
+    assert [(row["_step"], row["test/return"]) for row in rows] == list(
+        zip(curve.at, curve.returns.mean(axis=1), strict=True)
+    )
     assert set(NAMES) <= set(rows[0])
-
-
-def test_several_watches_at_once(tmp_path):
-    seen = []
-    with TensorBoard(tmp_path / "log") as log:
-        execute(spec(), tmp_path / "run", together(log, lambda training, _: seen.append(training.episodes)))
-    assert seen == [20, 40, 60]
-    assert len(from_tensorboard(tmp_path / "log")["test/return"]) == 3
 
 
 def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):

@@ -2,20 +2,21 @@
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.checkpoint import load_checkpoint, save_checkpoint
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
-from pdrm.learning.agents import Counterfactuals
+from pdrm.learning.agents import Counterfactuals, CountingCQL
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import FREE, Index
+from pdrm.learning.tabular.tabular_learner import TabularLearner
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
 from pdrm.product.views import FullStack, TopK
+from pdrm.task import Task
 from proofs.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
@@ -125,16 +126,15 @@ def test_automaton_and_machine_of_the_letters_pay_alike():
         assert stack.run(labels).reward == counter.run(labels).reward
 
 
-def test_a_checkpoint_keeps_the_counters(tmp_path):
-    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=900)
-    at_once, stopped, resumed = (Training(domain("maze-5x5"), MAZE, FullStack(), settings, 4) for _ in range(3))
+def test_a_snapshot_keeps_the_counters():
+    agent = CountingCQL(operations_per_episode=900)
+    at_once, stopped, resumed = (TabularLearner(Task("maze-5x5"), agent, seed=4) for _ in range(3))
     at_once.advance(60)
     stopped.advance(25)
-    save_checkpoint(tmp_path / "half.npz", stopped, [])
-    load_checkpoint(tmp_path / "half.npz", resumed)
+    resumed.restore([stopped.snapshot(0)])
     resumed.advance(35)
-    assert table(resumed) == table(at_once)
-    assert resumed.progress.ints.tolist() == at_once.progress.ints.tolist()
+    assert table(resumed.training) == table(at_once.training)
+    assert resumed.training.progress.ints.tolist() == at_once.training.progress.ints.tolist()
 
 
 def test_a_policy_over_counters_sees_all_of_them():

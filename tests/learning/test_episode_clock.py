@@ -4,20 +4,21 @@ clock episodes take about as long as they may. And where an episode is cut, what
 import time
 
 import pytest
-from pdrm.learning.tabular.agents import settings_for, training_for
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning, agent_for
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
+from pdrm.learning.tabular.tabular_learner import begin_training
 from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.views import FullStack, TopK
+from pdrm.task import Task
 from proofs.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
@@ -125,7 +126,8 @@ TASKS = {
 def test_a_real_clock_cuts_every_agent(agent):
     given = {"seconds_per_episode": 0.02, "step_limit": 10**9, "epsilon": 1.0, "epsilon_decay": 1.0}
     machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
-    training = training_for(domain("letter"), agent, "full", settings_for("letter", agent, given), 0, machine)
+    task = Task("letter", machine)
+    training = begin_training(task, agent_for(task, agent, {"k": "full", **given}), seed=0)
     training.advance(1)
     began = time.perf_counter()
     training.advance(5)

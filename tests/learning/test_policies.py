@@ -4,20 +4,22 @@ import json
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.agents import settings_for, training_for
-from pdrm.learning.tabular.run import RunSpec, execute
 
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
-from pdrm.language.loading import catalogue_text
-from pdrm.learning.tabular.evaluation import Trained
+from pdrm.language.loading import catalogue
+from pdrm.learning.agents import agent_for
+from pdrm.learning.run import Run, train
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
+from pdrm.learning.tabular.tabular_learner import begin_training
+from pdrm.task import Task
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 
 
 def trained(agent, name="maze-5x5", episodes=1_500):
-    training = training_for(pdrm.domain(name), agent, AGENTS[agent], settings_for(name, agent, {}), 3, None)
+    task = Task(name)
+    training = begin_training(task, agent_for(task, agent, {"k": AGENTS[agent]}), seed=3)
     training.advance(episodes)
     return training
 
@@ -27,16 +29,16 @@ def test_what_was_saved_is_loaded_again(agent, tmp_path):
     training = trained(agent, episodes=50)
     policy = policy_of(training, {"who": "me"})
     policy.save(tmp_path / "mine.npz")
-    again = pdrm.load_policy(tmp_path / "mine.npz")
+    again = load_policy(tmp_path / "mine.npz")
     assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else Policy)
     assert (again.digest(), again.about, again.actions) == (policy.digest(), {"who": "me"}, ("u", "d", "l", "r"))
     assert (str(again.view), len(again)) == (AGENTS[agent], int(training.values.index.used[0]))
     again.save(tmp_path / "copy.npz")
     for ending in ("npz", "json"):
         assert (tmp_path / f"copy.{ending}").read_bytes() == (tmp_path / f"mine.{ending}").read_bytes()
-    check_same_machine(again, pdrm.to_text(training.machine))
+    again.check_machine(training.machine)
     with pytest.raises(WrongPolicy):
-        check_same_machine(again, text_of("letter"))
+        again.check_machine(catalogue("letter"))
 
 
 def test_a_policy_is_saved_as_arrays_or_not_at_all(tmp_path):
@@ -77,40 +79,32 @@ def test_what_numbers_no_state_is_refused(agent):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_evaluation_plays_what_the_run_tested(agent, tmp_path):
+def test_evaluation_plays_what_the_run_tested(agent):
     """The maze is deterministic, and so is a policy that has learnt it: the same returns, readable and in the kernel."""
-    settings = settings_for("maze-5x5", agent, {"episodes": 3_000, "test_every": 1_500})
-    spec = RunSpec("maze-5x5", agent, AGENTS[agent], settings, seed=1)
-    result = execute(spec, tmp_path)
-    record = evaluated(tmp_path, 10, seed=0)
-    assert sorted(record["returns"]) == sorted(result.tests[-1].returns.tolist())
-    assert record["mean_steps"] == result.tests[-1].steps.mean()
+    run = train("maze-5x5", agent, k=AGENTS[agent], episodes=3_000, test_every=1_500, seed=1)
+    record = run.evaluate(10, seed=0)
+    assert sorted(record["returns"]) == sorted(run.curve.returns[-1].tolist())
+    assert record["mean_steps"] == run.curve.steps[-1].mean()
 
 
 @pytest.mark.parametrize("agent", ["q", "cra-q"])
 def test_a_run_with_the_policy_of_another_machine_is_not_played(agent, tmp_path):
     """Figure 1's machine has the maze's states and symbols: the policy would act, and mean nothing."""
-    settings = settings_for("maze-5x5", agent, {"episodes": 20})
-    specs = {
-        name: RunSpec("maze-5x5", agent, AGENTS[agent], settings, seed=1, machine_text=text)
-        for name, text in (("own", None), ("other", catalogue_text("figure-1")))
-    }
-    for name, spec in specs.items():
-        execute(spec, tmp_path / name)
-        assert evaluated(tmp_path / name, 1, seed=0)["episodes"] == 1
+    runs = {}
+    for name, machine in (("own", None), ("other", "figure-1")):
+        runs[name] = train(Task("maze-5x5", machine), agent, k=AGENTS[agent], episodes=20, folder=tmp_path / name)
+        assert runs[name].evaluate(1)["episodes"] == 1
     for file in ("policy.npz", "policy.json"):
-        (tmp_path / "own" / file).write_bytes((tmp_path / "other" / file).read_bytes())
+        (runs["own"].folder / file).write_bytes((runs["other"].folder / file).read_bytes())
     with pytest.raises(WrongPolicy, match="another machine"):
-        Trained.load(tmp_path / "own")
+        Run.load(runs["own"].folder).evaluate(1)
 
 
-def test_a_hierarchical_policy_follows_options(tmp_path):
-    settings = settings_for("letter", "hrm", {"episodes": 300, "learning_rate": 0.3, "epsilon": 0.3})
-    execute(RunSpec("letter", "hrm", "1", settings, seed=1), tmp_path)
-    run = Trained.load(tmp_path)
-    rules = {str(rule) for rule in run.machine.transitions}
+def test_a_hierarchical_policy_follows_options():
+    run = train("letter", "hrm", k=1, episodes=300, learning_rate=0.3, epsilon=0.3, seed=1)
+    rules = {str(rule) for rule in run.spec.task.machine.transitions}
     for seed in range(5):
-        moments = list(run.episode(np.random.default_rng(seed)))
+        moments = run.episode(seed)
         assert moments[0].option is None
         assert {moment.option for moment in moments[1:]} <= rules
         for earlier, before, after in zip(moments, moments[1:], moments[2:], strict=False):

@@ -1,4 +1,4 @@
-"""Runs: the same spec gives the same files, whatever the process; stopping loses nothing; damage is noticed."""
+"""Runs: the same spec gives the same files, whatever the process; stopping loses nothing; damage is noticed. Tables and networks alike."""
 
 import hashlib
 import json
@@ -7,21 +7,28 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from pdrm.learning.tabular.agents import settings_for
-from pdrm.learning.tabular.run import RunSpec, execute, is_done
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
-from pdrm.language.loading import text_of
-from pdrm.learning.agents import QLearning
-from pdrm.learning.tabular import run
-from pdrm.learning.tabular.policy import check_same_machine, load_policy
+from pdrm.learning import run as runs
+from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
+from pdrm.learning.run import Run, RunSpec, execute, is_done, read_spec, train
+from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.training import Training
+from pdrm.task import Task
 
-SETTINGS = QLearning(episodes=300, test_every=50, test_episodes=4, counterfactuals="deduplicated")
-SPEC = RunSpec("maze-5x5", "cprm", "1", SETTINGS, seed=7)
+SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
+DEEP = RunSpec(
+    Task("echo"), PPO(total_timesteps=192, n_envs=2, n_steps=16, batch_size=16, net_arch=(8,), test_every=32), seed=1
+)
+
+
+def do(spec, folder, watch=None):
+    execute([spec], [folder], watch)
+    return Run(spec, folder)
 
 
 def fingerprint(folder):
@@ -29,70 +36,115 @@ def fingerprint(folder):
     return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("policy.npz", "curve.csv")]
 
 
-def test_a_run_leaves_small_files_and_is_not_repeated(tmp_path):
-    result = execute(SPEC, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["curve.csv", "policy.json", "policy.npz", "spec.json"]
-    assert [test.episode for test in result.tests] == [50, 100, 150, 200, 250, 300]
-    times = [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
-    again = execute(SPEC, tmp_path)
-    assert times == [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
-    assert (again.rows, again.sha256) == (result.rows, result.sha256)
-    assert np.array_equal(again.tests[-1].returns, result.tests[-1].returns)
+def stop_after(tests):
+    """A watch that presses Ctrl-C after so many tests."""
+    told = []
 
-
-@pytest.mark.parametrize("stop_after", [1, 3, 5])
-def test_interrupted_and_resumed_is_byte_identical(stop_after, tmp_path):
-    execute(SPEC, tmp_path / "whole")
-
-    def stop(_training, tests):
-        if len(tests) == stop_after:
+    def stop(status):
+        told.append(status)
+        if len(told) == tests:
             raise KeyboardInterrupt
 
+    return stop
+
+
+def test_a_run_leaves_small_files_and_is_not_repeated(tmp_path):
+    run = do(SPEC, tmp_path)
+    names = ["curve.csv", "policy.json", "policy.npz", "result.json", "spec.json", "timing.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert run.curve.at.tolist() == [50, 100, 150, 200, 250, 300]
+    assert run.result["rows"] == len(run.policy)
+    times = [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
+    do(SPEC, tmp_path)
+    assert times == [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
+    assert Run.load(tmp_path).spec == SPEC
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "given"),
+    [
+        ("maze-5x5", "cprm", {"k": 1}),
+        ("deliver-8", "hrm", {"k": 1}),
+        ("letter", "cra-cql", {}),
+        ("letter", "q", {"k": "full"}),
+        ("maze-10x10", "cprm", {"k": "full", "counterfactuals": "co-observed", "updates_per_step": 7}),
+        ("maze-5x5", "cra-cql", {"operations_per_episode": 2_000}),
+    ],
+)
+def test_every_tabular_agent_resumes_to_the_same_bytes(name, agent, given, tmp_path):
+    task = Task(name)
+    chosen = agent_for(task, agent, {"episodes": 60, "test_every": 20, "test_episodes": 2, **given})
+    check_resuming(RunSpec(task, chosen, seed=1), tmp_path)
+
+
+def test_a_network_resumes_to_the_same_bytes(tmp_path):
+    check_resuming(DEEP, tmp_path)
+
+
+def check_resuming(spec, folder):
+    do(spec, folder / "whole")
     with pytest.raises(KeyboardInterrupt):
-        execute(SPEC, tmp_path / "parts", stop)
-    assert not is_done(tmp_path / "parts")
-    assert len(load_policy(tmp_path / "parts" / "policy.npz")) > 0  # what was learnt by then can be used
-    execute(SPEC, tmp_path / "parts")
-    assert is_done(tmp_path / "parts")
-    assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
+        do(spec, folder / "parts", stop_after(2))
+    assert not is_done(folder / "parts")
+    assert Run(spec, folder / "parts").policy is not None  # what was learnt by then can be used
+    do(spec, folder / "parts")
+    assert is_done(folder / "parts")
+    assert fingerprint(folder / "parts") == fingerprint(folder / "whole")
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1234"])
-def test_the_same_in_another_process(hash_seed, tmp_path):
-    execute(SPEC, tmp_path / "here")
+def test_networks_trained_side_by_side_have_folders_of_their_own(tmp_path):
+    specs = [replace(DEEP, seed=seed) for seed in (3, 4)]
+    assert specs[0].batch == specs[1].batch != replace(DEEP, agent=DEEP.agent.with_settings(n_steps=32)).batch
+    folders = [tmp_path / spec.name for spec in specs]
+    with pytest.raises(KeyboardInterrupt):
+        execute(specs, folders, stop_after(4))
+    execute(specs, folders)
+    curves = [Run.load(folder).curve for folder in folders]
+    assert [len(curve) for curve in curves] == [6, 6]
+    assert not np.array_equal(curves[0].returns, curves[1].returns)
+    whole = [tmp_path / "whole" / spec.name for spec in specs]
+    execute(specs, whole)
+    assert [fingerprint(folder) for folder in folders] == [fingerprint(folder) for folder in whole]
+
+
+def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(tmp_path):
+    specs = [replace(DEEP, seed=seed) for seed in (3, 4)]
+    folders = [tmp_path / spec.name for spec in specs]
+    with pytest.raises(KeyboardInterrupt):
+        do(specs[0], folders[0], stop_after(2))
+    execute(specs, folders)
+    assert all(map(is_done, folders))
+
+
+def test_the_same_in_another_process(tmp_path):
+    do(SPEC, tmp_path / "here")
     command = [sys.executable, "-m", "pdrm", "train", "maze-5x5", "--agent", "cprm", "--seeds", "8", "--workers", "2"]
-    command += [
-        "--episodes",
-        "300",
-        "--test-every",
-        "50",
-        "--test-episodes",
-        "4",
-        "-o",
-        str(tmp_path / "there"),
-        "--json",
-    ]
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    records = json.loads(done.stdout)
+    settings = ["--episodes", "300", "--test-every", "50", "--test-episodes", "4"]
+    # The paper's settings for this maze are the defaults.
+    environment = {**os.environ, "PYTHONHASHSEED": "1234"}
+    done = subprocess.run(
+        [*command, *settings, "-o", str(tmp_path / "there"), "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
     folder = next(tmp_path.glob("there/*seed7*"))
     assert fingerprint(folder) == fingerprint(tmp_path / "here")
     assert folder.name.endswith(SPEC.id)
-    assert [record["seed"] for record in records] == list(range(8))
+    assert [record["seed"] for record in json.loads(done.stdout)] == list(range(8))
 
 
 def test_a_damaged_policy_is_noticed(tmp_path):
-    execute(SPEC, tmp_path)
+    do(SPEC, tmp_path)
     file = tmp_path / "policy.npz"
     whole = file.read_bytes()
-    for damaged in (whole[:200], whole[:-1000], b"", b"not a policy", whole.replace(b"value", b"velue")):
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for damaged in (whole[:200], whole[:-1000], b"", b"not a policy", whole.replace(b"value", b"velue"), flipped):
         file.write_bytes(damaged)
         with pytest.raises(BadPolicyFile):
             load_policy(file)
-    middle = len(whole) // 2
-    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
-    with pytest.raises(BadPolicyFile):
-        load_policy(file)
     file.write_bytes(whole)
     description = json.loads(file.with_suffix(".json").read_text())
     file.with_suffix(".json").write_text(json.dumps({**description, "view": "many"}))
@@ -100,24 +152,44 @@ def test_a_damaged_policy_is_noticed(tmp_path):
         load_policy(file)
 
 
-def test_a_policy_of_another_machine_is_refused(tmp_path):
-    execute(SPEC, tmp_path)
-    policy = load_policy(tmp_path / "policy.npz")
-    check_same_machine(policy, text_of("treasure-maze"))
-    with pytest.raises(WrongPolicy):
-        check_same_machine(policy, text_of("figure-1"))
-
-
-def test_a_damaged_checkpoint_is_noticed_and_kept(tmp_path):
+def test_damaged_records_are_noticed_and_kept(tmp_path):
     (tmp_path / "checkpoint.npz").write_bytes(b"half a checkpoint")
     with pytest.raises(BadRunFolder, match="checkpoint"):
-        execute(SPEC, tmp_path)
+        do(SPEC, tmp_path)
     assert (tmp_path / "checkpoint.npz").read_bytes() == b"half a checkpoint"
+    (tmp_path / "checkpoint.npz").unlink()
+    run = do(SPEC, tmp_path)
+    curve = (tmp_path / "curve.csv").read_text()
+    for damaged in ("", "a,b\n1,2\n", curve.replace("home", "lost"), curve[:-20]):
+        (tmp_path / "curve.csv").write_text(damaged)
+        with pytest.raises(BadRunFolder):
+            run.curve  # noqa: B018 - reading it is what fails
+    for damaged in ("", "{}", '{"task": 3}', "[]"):
+        (tmp_path / "spec.json").write_text(damaged)
+        with pytest.raises(BadRunFolder):
+            read_spec(tmp_path)
+
+
+def test_a_run_of_version_0_1_can_be_read(tmp_path):
+    """Its spec named the domain and k beside the settings, and there was no result."""
+    run = do(SPEC, tmp_path)
+    settings = {**run.spec.agent.record(), "operations_per_episode": None}
+    old = {"domain": "maze-5x5", "agent": "cprm", "k": str(settings.pop("k")), "seed": 7, "machine_text": None}
+    (tmp_path / "spec.json").write_text(json.dumps({**old, "settings": settings}))
+    for later in ("result.json", "timing.json"):
+        (tmp_path / later).unlink()
+    assert read_spec(tmp_path) == SPEC
+    assert is_done(tmp_path)
+    assert Run.load(tmp_path).evaluate(episodes=2)["episodes"] == 2
+    (tmp_path / "spec.json").write_text(json.dumps({**old, "seeds": [0], "settings": {}}))
+    with pytest.raises(BadRunFolder, match="earlier version"):
+        read_spec(tmp_path)
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
-    execute(SPEC, tmp_path)
+    do(SPEC, tmp_path)
     before = fingerprint(tmp_path)
+    (tmp_path / "result.json").unlink()
     (tmp_path / "curve.csv").rename(tmp_path / "kept.csv")
 
     def full(handle, _mode):
@@ -126,64 +198,25 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fdopen", full)
     with pytest.raises(CannotWrite, match="no space left"):
-        execute(SPEC, tmp_path)
+        do(SPEC, tmp_path)
     monkeypatch.undo()
     (tmp_path / "kept.csv").rename(tmp_path / "curve.csv")
     assert fingerprint(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"learning_rate": 1.5}, {"learning_rate": float("nan")}, {"epsilon": -0.1}, {"discount": "much"}, {"episodes": 0},
-     {"test_every": True}, {"step_limit": 2.5}, {"counterfactuals": "some"}, {"updates_per_step": -1},
-     {"episodes": 2**31}, {"step_limit": 2**31}, {"updates_per_step": 2**31}, {"test_episodes": 1_000_001}],
-)  # fmt: skip
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(BadSetting):
-        QLearning(**wrong)
-
-
 def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
-    execute(SPEC, tmp_path)
-    policy = load_policy(tmp_path / "policy.npz")
+    policy = do(SPEC, tmp_path).policy
     assert policy.act(0, "search", ["#"]) == policy.act(0, "search", ("#",))
     for state, stack in (("nowhere", ("#",)), ("search", ("X",)), ("search", "#")):
         with pytest.raises(WrongPolicy):
             policy.act(0, state, stack)
 
 
-@pytest.mark.parametrize(
-    ("name", "agent", "k", "given"),
-    [
-        ("deliver-8", "hrm", "1", {}),
-        ("letter", "cra-cql", "full", {}),
-        ("letter", "q", "full", {}),
-        ("maze-10x10", "cprm", "full", {"counterfactuals": "co-observed", "updates_per_step": 7}),
-        ("maze-5x5", "cra-cql", "full", {"operations_per_episode": 2_000}),
-        ("maze-10x10", "cprm", "2", {}),
-    ],
-)
-def test_every_agent_resumes_to_the_same_bytes(name, agent, k, given, tmp_path):
-    settings = settings_for(name, agent, {"episodes": 60, "test_every": 20, "test_episodes": 2, **given})
-    spec = RunSpec(name, agent, k, settings, seed=1)
-    whole = execute(spec, tmp_path / "whole")
-
-    def stop(_training, tests):
-        if len(tests) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        execute(spec, tmp_path / "parts", stop)
-    parts = execute(spec, tmp_path / "parts")
-    assert parts.sha256 == whole.sha256
-    assert (tmp_path / "parts" / "curve.csv").read_bytes() == (tmp_path / "whole" / "curve.csv").read_bytes()
-
-
 def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     """It acts at once, here between training and its test, where no undisturbed run ever stops."""
-    spec = RunSpec("maze-5x5", "q", "1", QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
-    execute(spec, tmp_path / "whole")
-    monkeypatch.setattr(run, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
+    do(spec, tmp_path / "whole")
+    monkeypatch.setattr(runs, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     tested = Training.test
 
     def interrupted(training, domain=None):
@@ -193,27 +226,21 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Training, "test", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        execute(spec, tmp_path / "parts")
+        do(spec, tmp_path / "parts")
     assert (tmp_path / "parts" / "checkpoint.npz").exists()
     monkeypatch.undo()
-    execute(spec, tmp_path / "parts")
+    do(spec, tmp_path / "parts")
     assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
 
 
 def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
     """As the message about a damaged one advises."""
-    execute(SPEC, tmp_path / "whole")
-
-    def stop(_training, tests):
-        if len(tests) == 2:
-            raise KeyboardInterrupt
-
+    do(SPEC, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        execute(SPEC, tmp_path / "parts", stop)
-    assert len(load_policy(tmp_path / "parts" / "policy.npz")) > 0
+        do(SPEC, tmp_path / "parts", stop_after(2))
     (tmp_path / "parts" / "checkpoint.npz").unlink()
     assert not is_done(tmp_path / "parts")
-    execute(SPEC, tmp_path / "parts")
+    do(SPEC, tmp_path / "parts")
     assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")
 
 
@@ -223,7 +250,7 @@ def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
     process = subprocess.Popen(
         [*command, str(tmp_path / "parts")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    for _ in range(200):
+    for _ in range(400):
         if list(tmp_path.glob("parts/*/spec.json")):  # training has begun
             break
         time.sleep(0.05)
@@ -233,3 +260,28 @@ def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
     subprocess.run([*command, str(tmp_path / "parts")], check=True, capture_output=True)
     whole, parts = (next(tmp_path.glob(f"{name}/*")) for name in ("whole", "parts"))
     assert fingerprint(parts) == fingerprint(whole)
+
+
+def test_train_in_one_call(tmp_path):
+    kept = train("maze-5x5", "cprm", k=1, episodes=300, test_every=50, test_episodes=4, seed=7, folder=tmp_path)
+    assert kept.spec == SPEC
+    assert kept.folder == tmp_path / SPEC.name
+    passing = train(Task("maze-5x5"), SPEC.agent, seed=7)
+    assert fingerprint(passing.folder) == fingerprint(kept.folder)
+    place = passing.folder
+    del passing
+    assert not place.exists()
+    for wrong in ({"seed": -1}, {"seed": True}, {"lr": 3}, {"seed": 1.5}):
+        with pytest.raises(BadSetting):
+            train("maze-5x5", "q", **wrong)
+    with pytest.raises(BadSetting, match="continuous"):
+        train("water-17", "q")
+
+
+def test_a_watch_is_told_of_every_test(tmp_path):
+    told = []
+    do(DEEP, tmp_path, told.append)
+    assert [status.done for status in told] == [32, 64, 96, 128, 160, 192]
+    assert {status.total for status in told} == {192}
+    assert Run.load(tmp_path).evaluate(episodes=3)["episodes"] == 3
+    assert Run.load(tmp_path).episode()[-1].action in (0, 1)

@@ -474,6 +474,7 @@ class DQN(OffPolicy):
     exploration_final_eps: float = 0.05
     """ε at last."""
     max_grad_norm: float = 10.0
+    """Longer gradients are shortened to this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

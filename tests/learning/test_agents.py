@@ -1,0 +1,109 @@
+"""Agents are settings: wrong values are refused when they are set, defaults are the paper's, words are read by the fields."""
+
+from dataclasses import fields
+
+import pytest
+
+from pdrm.errors import BadSetting, UnknownAgent
+from pdrm.learning.agents import (
+    AGENTS,
+    DQN,
+    PPO,
+    CountingCQL,
+    CountingQ,
+    CpRM,
+    Hierarchical,
+    QLearning,
+    RecurrentPPO,
+    agent_for,
+    describe_settings,
+    kind_of,
+    parse_setting,
+    read_agent,
+)
+from pdrm.product.views import FullStack, TopK
+from pdrm.task import Task
+
+WRONG = [
+    (QLearning, {"learning_rate": 1.5}),
+    (QLearning, {"learning_rate": float("nan")}),
+    (QLearning, {"epsilon": -0.1}),
+    (QLearning, {"discount": "much"}),
+    (QLearning, {"episodes": 0}),
+    (QLearning, {"test_every": True}),
+    (QLearning, {"step_limit": 2.5}),
+    (QLearning, {"episodes": 2**31}),
+    (QLearning, {"step_limit": 2**31}),
+    (QLearning, {"test_episodes": 1_000_001}),
+    (QLearning, {"k": -1}),
+    (QLearning, {"k": True}),
+    (QLearning, {"k": "some"}),
+    (QLearning, {"k": "none"}),
+    (QLearning, {"k": "١"}),
+    (QLearning, {"k": "9" * 200}),
+    (CpRM, {"counterfactuals": "some"}),
+    (CpRM, {"counterfactuals": "none"}),
+    (CpRM, {"updates_per_step": -1}),
+    (CpRM, {"updates_per_step": 2**31}),
+    (CountingQ, {"operations_per_episode": 0}),
+    (CountingCQL, {"counterfactuals": "none"}),
+    (Hierarchical, {"r_plus": float("inf")}),
+    (Hierarchical, {"r_plus": 1.0, "r_minus": 2.0}),
+    (PPO, {"n_envs": 0}),
+    (PPO, {"n_envs": 1.5}),
+    (PPO, {"gamma": 2.0}),
+    (PPO, {"learning_rate": float("nan")}),
+    (DQN, {"counterfactuals": 1.5}),
+    (RecurrentPPO, {"sequence_length": 7}),
+]
+
+
+def test_settings_out_of_range_are_refused():
+    for kind, wrong in WRONG:
+        with pytest.raises(BadSetting):
+            kind(**wrong)
+
+
+def test_k_is_a_number_or_a_word():
+    assert QLearning(k="2") == QLearning(k=2)
+    assert QLearning(k=2).view == TopK(2)
+    assert CountingQ().view == FullStack()
+    assert PPO(k="none").view is None
+
+
+def test_every_agent_can_be_made_described_and_read_again():
+    for name, kind in AGENTS.items():
+        agent = kind()
+        assert agent.name == name
+        assert kind_of(name) is kind
+        assert set(describe_settings(kind)) == {field.name for field in fields(kind)}
+        assert all(describe_settings(kind).values())
+        assert read_agent(name, agent.record()) == agent
+        assert agent.total > 0
+    with pytest.raises(UnknownAgent):
+        kind_of("cprn")
+
+
+def test_the_papers_settings_are_the_defaults_for_its_domains():
+    letter = Task("letter")
+    assert agent_for(letter, "q").learning_rate == 0.01
+    assert agent_for(letter, "q", {"learning_rate": 0.2}).learning_rate == 0.2
+    assert agent_for(Task(letter.domain, "anbn"), "cra-q").operations_per_episode == 30_000
+    assert agent_for(letter, "cra-q").operations_per_episode is None
+    assert agent_for(Task("water-17"), "ppo").n_envs == 2_048
+    assert agent_for(letter, "ppo").n_envs == 8
+    with pytest.raises(BadSetting, match="no setting `lr`"):
+        agent_for(letter, "q", {"lr": 3})
+
+
+def test_words_are_read_by_the_fields():
+    assert parse_setting(PPO, "net_arch=128,64") == ("net_arch", (128, 64))
+    assert parse_setting(PPO, "linear_decay=true") == ("linear_decay", True)
+    assert parse_setting(PPO, "total_timesteps=1e5") == ("total_timesteps", 100_000)
+    assert parse_setting(PPO, "k=none") == ("k", "none")
+    assert parse_setting(CpRM, "counterfactuals=co-observed") == ("counterfactuals", "co-observed")
+    assert parse_setting(CpRM, "updates_per_step=5") == ("updates_per_step", 5)
+    assert parse_setting(QLearning, "step_limit=none") == ("step_limit", None)
+    for kind, word in ((PPO, "n_envs"), (PPO, "n_envs=many"), (PPO, "linear_decay=maybe"), (PPO, "envs=3")):
+        with pytest.raises(BadSetting):
+            parse_setting(kind, word)

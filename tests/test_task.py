@@ -1,0 +1,95 @@
+"""A task is resolved once, from names, files, texts or objects, and checked once."""
+
+import pickle
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import pdrm
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadSetting, BadStudy, CannotTranslate, PdrmError, UnknownDomain, UnknownMachine
+from pdrm.language.writer import to_text
+from pdrm.task import Task, find_machine, pushdown_machine
+
+MAP = "place k key\nstep_limit 50\n#####\n#@.k#\n#####"
+MACHINE = "name fetch\nevents key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "map.txt").write_text(MAP)
+    (tmp_path / "fetch.pdrm").write_text(MACHINE)
+    return tmp_path
+
+
+def test_one_task_however_it_is_given(folder):
+    machine = pdrm.load(folder / "fetch.pdrm")
+    given = [
+        Task(folder / "map.txt", folder / "fetch.pdrm"),
+        Task(str(folder / "map.txt"), str(folder / "fetch.pdrm")),
+        Task("map.txt", "fetch.pdrm", folder=folder),
+        Task(pdrm.load_domain(folder / "map.txt"), machine),
+        Task(folder / "map.txt", MACHINE),
+    ]
+    assert len(set(given)) == 1
+    assert given[0].text == to_text(machine)
+    assert not given[0].catalogued
+    assert given[0].success == ("done", "lost")
+    assert Task(folder / "map.txt", MACHINE, success="done").success == ("done",)
+    assert (
+        Task("letter")
+        == Task("letter", "letter")
+        == Task(pdrm.domain("letter"))
+        == Task("letter", pdrm.catalogue("letter"))
+    )
+    assert Task("letter") != Task("letter", "anbn")
+
+
+def test_tasks_cross_processes(folder):
+    for task in (Task("letter"), Task("water-20"), Task(folder / "map.txt", MACHINE, success="done")):
+        again = pickle.loads(pickle.dumps(task))  # noqa: S301 - our own
+        assert again == task
+        assert again.record() == task.record()
+
+
+def test_what_is_wrong_is_said_with_a_way_out(folder):
+    wrong = [
+        (lambda: Task("lettr"), UnknownDomain),
+        (lambda: Task("letter", "lettr"), UnknownMachine),
+        (lambda: Task(folder / "map.txt"), BadSetting),
+        (lambda: Task(gym.make("FrozenLake-v1")), BadSetting),
+        (lambda: Task("letter", 3), BadSetting),
+        (lambda: Task("letter", success="home"), BadStudy),
+        (lambda: Task("water-17").finite, BadSetting),
+        (lambda: Task("letter", "letter", folder=Path("nowhere")).domain and Task("x.txt"), PdrmError),
+    ]
+    for make, kind in wrong:
+        with pytest.raises(kind) as caught:
+            make()
+        assert caught.value.fix
+
+
+def test_the_machine_as_agents_need_it():
+    assert Task("letter", "letter-counting").pushdown.stack == ("#", "□")
+    assert Task("letter").counting.name == pdrm.catalogue("letter-cra").name
+    assert Task("maze-5x5").counting.counters == 2
+    plain = pdrm.parse("name plain\nevents A\nstart u\notherwise stay 0\nu -> u : A, 1")
+    assert pushdown_machine(plain) == Task("letter", plain).pushdown
+    with pytest.raises(CannotTranslate):
+        Task("letter", plain).counting  # noqa: B018 - asking is what fails
+    assert find_machine("letter") == pdrm.catalogue("letter")
+
+
+def test_events_that_are_never_emitted_are_warned_of():
+    assert Task("letter").warnings == ()
+    (warning,) = Task("letter", "anbn").warnings
+    assert "`a`, `b`" in warning
+
+
+def test_continuous_worlds():
+    own = Task(WaterWorld(side=12.0))
+    assert own.continuous
+    assert not own.catalogued
+    assert own.record()["world"]["side"] == 12.0
+    assert Task("water-17").catalogued
