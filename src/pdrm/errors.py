@@ -11,7 +11,73 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
-# --- What a message is made of: what is wrong, where (`file:line:column` with a caret), why, and what to do.
+# --- The family: what is wrong, where, why, and what to do
+
+
+class PdrmError(Exception):
+    """The parent of every error that pdrm raises on purpose: catch it to catch them all.
+
+    >>> print(PdrmError("nothing works", fix="begin again"))
+    error[E0000]: nothing works
+      fix: begin again
+    """
+
+    code: ClassVar[str] = "E0000"
+
+    def __init_subclass__(cls, *, code: str = "E0000") -> None:
+        super().__init_subclass__()
+        cls.code = code
+
+    def __init__(self, message: str, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.fix = fix
+        self.word = word
+        """The offending word, so that a reader can point at it in the text."""
+
+    @property
+    def errors(self) -> tuple[PdrmError, ...]:
+        """The faults this error stands for: itself, or each of several."""
+        return (self,)
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.where is not None:
+            lines += [f"  --> {self.where}", *([self.where.picture()] if self.where.line else [])]
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+
+class SeveralErrors(PdrmError, code="E0001"):
+    """One text can hold several faults; they are reported together, each with its own code."""
+
+    def __init__(self, errors: Sequence[PdrmError]) -> None:
+        super().__init__(f"{len(errors)} errors", where=errors[0].where)
+        self._errors = tuple(errors)
+
+    def __reduce__(self) -> tuple[type[SeveralErrors], tuple[tuple[PdrmError, ...]]]:
+        """How another process makes it again: from the faults, not from the message."""
+        return type(self), (self._errors,)
+
+    @property
+    def errors(self) -> tuple[PdrmError, ...]:
+        """The faults, in the order of the text."""
+        return self._errors
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(error) for error in self._errors)
+
+
+def raise_all(errors: Iterable[PdrmError]) -> None:
+    """Raise the one error, or all of them together, or nothing."""
+    found = list(errors)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise SeveralErrors(found)
+
 
 SHOWN_WIDTH = 120
 """Characters of an offending line that a message quotes at most."""
@@ -47,69 +113,6 @@ class Where:
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
 
 
-class PdrmError(Exception):
-    """The parent of every error that pdrm raises on purpose: catch it to catch them all.
-
-    >>> print(PdrmError("nothing works", fix="begin again"))
-    error[E0000]: nothing works
-      fix: begin again
-    """
-
-    code: ClassVar[str] = "E0000"
-
-    def __init__(self, message: str, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.where = where
-        self.fix = fix
-        self.word = word
-        """The offending word, so that a reader can point at it in the text."""
-
-    @property
-    def errors(self) -> tuple[PdrmError, ...]:
-        """The faults this error stands for: itself, or each of several."""
-        return (self,)
-
-    def __str__(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}"]
-        if self.where is not None:
-            lines += [f"  --> {self.where}", *([self.where.picture()] if self.where.line else [])]
-        if self.fix:
-            lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
-
-
-class SeveralErrors(PdrmError):
-    """One text can hold several faults; they are reported together, each with its own code."""
-
-    code = "E0001"
-
-    def __init__(self, errors: Sequence[PdrmError]) -> None:
-        super().__init__(f"{len(errors)} errors", where=errors[0].where)
-        self._errors = tuple(errors)
-
-    def __reduce__(self) -> tuple[type[SeveralErrors], tuple[tuple[PdrmError, ...]]]:
-        """How another process makes it again: from the faults, not from the message."""
-        return type(self), (self._errors,)
-
-    @property
-    def errors(self) -> tuple[PdrmError, ...]:
-        """The faults, in the order of the text."""
-        return self._errors
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(error) for error in self._errors)
-
-
-def raise_all(errors: Iterable[PdrmError]) -> None:
-    """Raise the one error, or all of them together, or nothing."""
-    found = list(errors)
-    if len(found) == 1:
-        raise found[0]
-    if found:
-        raise SeveralErrors(found)
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the few there are."""
     words = list(dict.fromkeys(known))
@@ -121,6 +124,192 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         shown = ", ".join(f"`{word}`" for word in words[:8])
         return f"known: {shown}{', …' if len(words) > 8 else ''}"
     return ""
+
+
+# --- Reading a text (E01)
+
+
+class CannotRead(PdrmError, code="E0101"):
+    """The line does not have the shape of a header, a `for`, a `map` or a rule.
+
+    A rule of a pushdown machine reads `SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD`, for example
+    `u0 -> u0 : {A}, z / A z, -0.01`. Labels are exact sets `{a, t}`, formulas `a & !t`, or `eps`.
+    """
+
+
+class UnknownKeyword(PdrmError, code="E0102"):
+    """A header line starts with a word that is not a keyword.
+
+    The keywords are name, events, exclusive, stack, counters, states, start, final, otherwise, map and for.
+    """
+
+
+class BadReward(PdrmError, code="E0103"):
+    """A reward must be a finite number such as `1`, `-0.01` or `1e5`; `nan`, `inf` and words are refused."""
+
+
+class BadIndentation(PdrmError, code="E0104"):
+    """The rules inside a `for` block are indented with spaces, all by the same amount, and nothing else is."""
+
+
+class NotUtf8(PdrmError, code="E0105"):
+    """Machine files are UTF-8 text. The message names the first byte that is not."""
+
+
+class TooLarge(PdrmError, code="E0106"):
+    """A file, a line, a formula or an expansion is beyond what a hand-written machine can need.
+
+    The limits keep a damaged or hostile file from eating the machine's time and memory.
+    """
+
+
+class TooDeep(PdrmError, code="E0107"):
+    """Parentheses, negations, `for` blocks or JSON values are nested beyond reason."""
+
+
+class BadName(PdrmError, code="E0108"):
+    """A name may not be empty, hold spaces or any of `{ } ( ) [ ] , : / & | ! < > = +`, nor start with `-`.
+
+    `z` (any stack symbol) and `eps` (none) cannot name a stack symbol; `eps` and `true` cannot name an event.
+    """
+
+
+class BadNumber(PdrmError, code="E0109"):
+    """A count must be an integer: the number of counters, a counter test (0, 1 or -) or a counter change."""
+
+
+class BadShape(PdrmError, code="E0110"):
+    """A JSON value has the wrong type, a key is missing, or a key is not known. See the published schema."""
+
+
+class NotConstant(PdrmError, code="E0111"):
+    """Only `ConstantRewardFunction(NUMBER)` can be read: other reward functions are Python code we do not run."""
+
+
+# --- Names in a text (E02)
+
+
+class UnknownState(PdrmError, code="E0201"):
+    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final.
+
+    If a dead end is meant, declare all states: `states u0 u1 dead`.
+    """
+
+
+class UnknownEvent(PdrmError, code="E0202"):
+    """A guard or a label uses an event that the machine's `events` line does not declare."""
+
+
+class UnknownSymbol(PdrmError, code="E0203"):
+    """A rule uses a stack symbol that the machine's `stack` line does not declare.
+
+    `z` may be pushed back only by a rule that looked at `z`.
+    """
+
+
+class DuplicateName(PdrmError, code="E0204"):
+    """One name is defined twice: two headers, two events, two symbols, two entries of a map, or a loop variable that is
+    also an event, a symbol or a state."""
+
+
+class MissingHeader(PdrmError, code="E0205"):
+    """A machine needs `start` and `otherwise`.
+
+    `otherwise` says what happens where no rule applies: `otherwise stay R`, `otherwise go STATE R` or `otherwise error`.
+    """
+
+
+class UnknownMap(PdrmError, code="E0206"):
+    """A `f(x)` uses a map that is not defined above it, or a value the map does not list."""
+
+
+class NoBottom(PdrmError, code="E0207"):
+    """The `stack` line lists the stack symbols, the bottom (initial) one first: it must list at least one."""
+
+
+# --- A machine when it is built (E03)
+
+
+class Nondeterministic(PdrmError, code="E0301"):
+    """Two rules of one state apply to the same label and top of stack.
+
+    At most one rule may apply, after one precedence: a rule that names the top symbol beats a rule with `z`. A silent
+    rule excludes every reading rule at the same state and top, and a rule that ignores the stack (`eps`) clashes with
+    one that looks at it.
+    """
+
+
+class EndlessSilentMoves(PdrmError, code="E0302"):
+    """Silent moves read no label, so a machine must run out of them.
+
+    From the configuration in the message it never does. Configurations that no word reaches count too: counterfactual
+    experiences start the machine anywhere.
+    """
+
+
+class FinalStateWithRules(PdrmError, code="E0303"):
+    """A final state ends the episode, so no rule may leave it (final states are disjoint from the others)."""
+
+
+class TooManyCases(PdrmError, code="E0304"):
+    """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones."""
+
+
+class CannotTranslate(PdrmError, code="E0305"):
+    """The theory allows no such translation, or the machine has a feature that it does not cover."""
+
+
+# --- A machine when it runs (E04)
+
+
+class UndefinedMove(PdrmError, code="E0401"):
+    """No rule applies to this label in this configuration, and the machine says `otherwise error`."""
+
+
+class MachineFinished(PdrmError, code="E0402"):
+    """The machine is in a final state: the episode is over and no further label can be read."""
+
+
+class ImpossibleLabel(PdrmError, code="E0403"):
+    """The label holds two events that the machine declares exclusive (at most one of them in any label)."""
+
+
+class UnknownConfiguration(PdrmError, code="E0404"):
+    """A configuration names a state or a stack symbol that the machine does not have."""
+
+
+class StackFull(PdrmError, code="E0405"):
+    """The store of stacks has reached the number of distinct stacks it was given."""
+
+
+# --- Files, words and requests (E05)
+
+
+class CannotOpen(PdrmError, code="E0501"):
+    """The file does not exist, is a folder, or may not be read."""
+
+
+class CannotWrite(PdrmError, code="E0502"):
+    """The file could not be written (no permission, no space, no such folder). What was there before is untouched."""
+
+
+class UnknownFormat(PdrmError, code="E0503"):
+    """The ending of the file name says which format to write, and this one is not known."""
+
+
+class BadWord(PdrmError, code="E0504"):
+    """A word is labels separated by spaces; a label is events joined by `+`, or `-` for the empty label."""
+
+
+class UnknownCode(PdrmError, code="E0505"):
+    """`pdrm explain` was asked about a code that does not exist."""
+
+
+class UnknownMachine(PdrmError, code="E0506"):
+    """No machine of that name is in the catalogue, and no such file exists."""
+
+
+# --- Warnings about a machine (W06)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,331 +338,93 @@ WARNINGS = {
 """What each warning code means, for `pdrm explain`."""
 
 
-# --- Faults of a text: it cannot be read, or uses names that are not there (E01xx, E02xx).
+# --- Domains: maps, arrays, settings (E07)
 
 
-class CannotRead(PdrmError):
-    """The line does not have the shape of a header, a `for`, a `map` or a rule.
-
-    A rule of a pushdown machine reads `SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD`, for example
-    `u0 -> u0 : {A}, z / A z, -0.01`. Labels are exact sets `{a, t}`, formulas `a & !t`, or `eps`.
-    """
-
-    code = "E0101"
-
-
-class UnknownKeyword(PdrmError):
-    """A header line starts with a word that is not a keyword.
-
-    The keywords are name, events, exclusive, stack, counters, states, start, final, otherwise, map and for.
-    """
-
-    code = "E0102"
-
-
-class BadReward(PdrmError):
-    """A reward must be a finite number such as `1`, `-0.01` or `1e5`; `nan`, `inf` and words are refused."""
-
-    code = "E0103"
-
-
-class BadIndentation(PdrmError):
-    """The rules inside a `for` block are indented with spaces, all by the same amount, and nothing else is."""
-
-    code = "E0104"
-
-
-class NotUtf8(PdrmError):
-    """Machine files are UTF-8 text. The message names the first byte that is not."""
-
-    code = "E0105"
-
-
-class TooLarge(PdrmError):
-    """A file, a line, a formula or an expansion is beyond what a hand-written machine can need.
-
-    The limits keep a damaged or hostile file from eating the machine's time and memory.
-    """
-
-    code = "E0106"
-
-
-class TooDeep(PdrmError):
-    """Parentheses, negations, `for` blocks or JSON values are nested beyond reason."""
-
-    code = "E0107"
-
-
-class BadName(PdrmError):
-    """A name may not be empty, hold spaces or any of `{ } ( ) [ ] , : / & | ! < > = +`, nor start with `-`.
-
-    `z` (any stack symbol) and `eps` (none) cannot name a stack symbol; `eps` and `true` cannot name an event.
-    """
-
-    code = "E0108"
-
-
-class BadNumber(PdrmError):
-    """A count must be a whole number: the number of counters, a counter test (0, 1 or -) or a counter change."""
-
-    code = "E0109"
-
-
-class BadShape(PdrmError):
-    """A JSON value has the wrong type, a key is missing, or a key is not known. See the published schema."""
-
-    code = "E0110"
-
-
-class NotConstant(PdrmError):
-    """Only `ConstantRewardFunction(NUMBER)` can be read: other reward functions are Python code we do not run."""
-
-    code = "E0111"
-
-
-class UnknownState(PdrmError):
-    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final.
-
-    If a dead end is meant, declare all states: `states u0 u1 dead`.
-    """
-
-    code = "E0201"
-
-
-class UnknownEvent(PdrmError):
-    """A guard or a label uses an event that the machine's `events` line does not declare."""
-
-    code = "E0202"
-
-
-class UnknownSymbol(PdrmError):
-    """A rule uses a stack symbol that the machine's `stack` line does not declare.
-
-    `z` may be pushed back only by a rule that looked at `z`.
-    """
-
-    code = "E0203"
-
-
-class DuplicateName(PdrmError):
-    """One name is defined twice: two headers, two events, two symbols, two entries of a map, or a loop variable that is
-    also an event, a symbol or a state."""
-
-    code = "E0204"
-
-
-class MissingHeader(PdrmError):
-    """A machine needs `start` and `otherwise`.
-
-    `otherwise` says what happens where no rule applies: `otherwise stay R`, `otherwise go STATE R` or `otherwise error`.
-    """
-
-    code = "E0205"
-
-
-class UnknownMap(PdrmError):
-    """A `f(x)` uses a map that is not defined above it, or a value the map does not list."""
-
-    code = "E0206"
-
-
-class NoBottom(PdrmError):
-    """The `stack` line lists the stack symbols, the bottom (initial) one first: it must list at least one."""
-
-    code = "E0207"
-
-
-# --- Faults of a machine, when it is built (E03xx) and when it runs (E04xx).
-
-
-class Nondeterministic(PdrmError):
-    """Two rules of one state apply to the same label and top of stack.
-
-    At most one rule may apply, after one precedence: a rule that names the top symbol beats a rule with `z`. A silent
-    rule excludes every reading rule at the same state and top, and a rule that ignores the stack (`eps`) clashes with
-    one that looks at it.
-    """
-
-    code = "E0301"
-
-
-class EndlessSilentMoves(PdrmError):
-    """Silent moves read no label, so a machine must run out of them.
-
-    From the configuration in the message it never does. Configurations that no word reaches count too: counterfactual
-    experiences start the machine anywhere.
-    """
-
-    code = "E0302"
-
-
-class FinalStateWithRules(PdrmError):
-    """A final state ends the episode, so no rule may leave it (final states are disjoint from the others)."""
-
-    code = "E0303"
-
-
-class TooManyCases(PdrmError):
-    """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones."""
-
-    code = "E0304"
-
-
-class CannotTranslate(PdrmError):
-    """The theory allows no such translation, or the machine has a feature that it does not cover."""
-
-    code = "E0305"
-
-
-class UndefinedMove(PdrmError):
-    """No rule applies to this label in this configuration, and the machine says `otherwise error`."""
-
-    code = "E0401"
-
-
-class MachineFinished(PdrmError):
-    """The machine is in a final state: the episode is over and no further label can be read."""
-
-    code = "E0402"
-
-
-class ImpossibleLabel(PdrmError):
-    """The label holds two events that the machine declares exclusive (at most one of them in any label)."""
-
-    code = "E0403"
-
-
-class UnknownConfiguration(PdrmError):
-    """A configuration names a state or a stack symbol that the machine does not have."""
-
-    code = "E0404"
-
-
-class StackFull(PdrmError):
-    """The store of stacks has reached the number of distinct stacks it was given."""
-
-    code = "E0405"
-
-
-# --- Faults of domains: their maps, their arrays and the requests made of them (E07xx).
-
-
-class UnknownDomain(PdrmError):
+class UnknownDomain(PdrmError, code="E0701"):
     """No domain of that name is known. `pdrm domains` lists them."""
 
-    code = "E0701"
 
-
-class BadArrays(PdrmError):
+class BadArrays(PdrmError, code="E0702"):
     """The arrays of a finite domain do not describe a labelled MDP.
 
     Shapes must agree; probabilities are at least 0 and sum to 1; next states, labels and starts must exist; rewards are
     finite. The message names the state, the action and the outcome.
     """
 
-    code = "E0702"
 
-
-class UnknownPlace(PdrmError):
+class UnknownPlace(PdrmError, code="E0703"):
     """A map holds a character that is neither `#` (wall), `.` (floor), `@` (start) nor a place that was given a meaning,
     or a meaning was given to a place that the map does not hold."""
 
-    code = "E0703"
 
-
-class RaggedMap(PdrmError):
+class RaggedMap(PdrmError, code="E0704"):
     """The rows of a map must all have the same length, and there must be at least one."""
 
-    code = "E0704"
 
-
-class NoStart(PdrmError):
+class NoStart(PdrmError, code="E0705"):
     """A map needs at least one start: `@` on plain floor, or a place that was named as the start."""
 
-    code = "E0705"
 
-
-class UnreachablePlace(PdrmError):
+class UnreachablePlace(PdrmError, code="E0706"):
     """A place of the map is walled off from a start: an agent that starts there can never visit it."""
 
-    code = "E0706"
 
-
-class NoTransitionTable(PdrmError):
+class NoTransitionTable(PdrmError, code="E0707"):
     """Only a Gymnasium environment that exposes its transition table as `P` can be turned into arrays.
 
     `P[state][action]` is a list of (probability, next state, reward, terminated), as in FrozenLake, Taxi and
     CliffWalking. Any other environment can still be used as it is, with a labelling function.
     """
 
-    code = "E0707"
 
-
-class BadDomainSetting(PdrmError):
+class BadDomainSetting(PdrmError, code="E0708"):
     """A setting of a domain is not known, or its value is outside what makes sense."""
 
-    code = "E0708"
 
-
-class BadAction(PdrmError):
+class BadAction(PdrmError, code="E0709"):
     """The environment was given something that is not one of its actions."""
 
-    code = "E0709"
 
-
-class BadDomainFile(PdrmError):
+class BadDomainFile(PdrmError, code="E0710"):
     """A file holds no domain: it is neither a map (text) nor arrays with their words (`.npz`), or it is damaged.
 
     A map draws walls as `#`, floor as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say
     more. Arrays are saved with `save_domain`.
     """
 
-    code = "E0710"
+
+# --- Settings, agents, policies, runs (E08)
 
 
-# --- Faults of settings and requests to learn (E08xx).
-
-
-class BadSetting(PdrmError):
+class BadSetting(PdrmError, code="E0801"):
     """A setting is out of its range: a learning rate or exploration rate outside [0, 1], a negative k, no episodes."""
 
-    code = "E0801"
 
-
-class UnknownAgent(PdrmError):
+class UnknownAgent(PdrmError, code="E0802"):
     """No agent of that name: `q`, `cprm`, `hrm`, `cra-q` and `cra-cql` are the tabular ones."""
 
-    code = "E0802"
 
-
-class BadPolicyFile(PdrmError):
+class BadPolicyFile(PdrmError, code="E0803"):
     """A policy file cannot be read, is damaged, or is not a policy: its `.npz` and `.json` belong together."""
 
-    code = "E0803"
 
-
-class WrongPolicy(PdrmError):
+class WrongPolicy(PdrmError, code="E0804"):
     """A policy is asked to act for a machine or a domain it was not learnt with."""
 
-    code = "E0804"
+
+class BadRunFolder(PdrmError, code="E0805"):
+    """A folder is not a run, or holds the run of another spec."""
 
 
-class BadRunFolder(PdrmError):
-    """A folder is no run, or holds the run of another spec."""
-
-    code = "E0805"
-
-
-class MissingPackage(PdrmError):
+class MissingPackage(PdrmError, code="E0806"):
     """A package that only this command needs is not installed."""
 
-    code = "E0806"
+
+# --- A machine on someone's environment (E09)
 
 
-# --- Faults met when a machine is put on someone's environment (E09xx).
-
-
-class CannotWrap(PdrmError):
+class CannotWrap(PdrmError, code="E0901"):
     """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.wrap_vector` a list of functions that each make one.
 
     A vector environment that exists already cannot be wrapped: when the machine reaches a final state its sub-environment
@@ -481,222 +432,78 @@ class CannotWrap(PdrmError):
     flatten can be flattened, only a `Discrete` one can be numbered, and the key `machine` of `info` must be free.
     """
 
-    code = "E0901"
 
-
-class BadLabel(PdrmError):
+class BadLabel(PdrmError, code="E0902"):
     """A labelling function returns a set (or list, or tuple) of event names; the empty set where nothing happened.
 
     A text is refused, since it would be read letter by letter: return `{"goal"}`, not `"goal"`. So is None, which is most
     often a forgotten `return`.
     """
 
-    code = "E0902"
 
-
-class BadEnvironmentReward(PdrmError):
+class BadEnvironmentReward(PdrmError, code="E0903"):
     """The environment paid something that is not a finite number, so no sum with the machine's reward makes sense."""
 
-    code = "E0903"
 
-
-class EpisodeOver(PdrmError):
+class EpisodeOver(PdrmError, code="E0904"):
     """The episode has not begun, has terminated, or was broken off by an error: call `reset` before the next `step`."""
 
-    code = "E0904"
 
-
-class StackTooHigh(PdrmError):
+class StackTooHigh(PdrmError, code="E0905"):
     """The stack holds more symbols than the observation has room for.
 
     Cutting it would make different configurations look alike, which `FullStack` promises not to do. Give `wrap` a larger
     `depth`, or use `TopK(k)`, which sees the top k symbols of a stack of any height.
     """
 
-    code = "E0905"
 
-
-class FinishedAtReset(PdrmError):
+class FinishedAtReset(PdrmError, code="E0906"):
     """The machine reached a final state before the first action, by silent moves or by the label at reset.
 
     Such an episode has no step in which it could end, and `reset` has no way to say that it is over.
     """
 
-    code = "E0906"
+
+# --- What can be proved (E10)
 
 
-# --- Faults of what is asked to be proved (E10xx).
-
-
-class ProductTooLarge(PdrmError):
+class ProductTooLarge(PdrmError, code="E1001"):
     """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound."""
 
-    code = "E1001"
 
-
-class UnboundedStep(PdrmError):
+class UnboundedStep(PdrmError, code="E1002"):
     """One step can take arbitrarily many silent moves, so that no bound on what it pays is known: name a bound on the stack."""
 
-    code = "E1002"
 
-
-class BadCertificate(PdrmError):
+class BadCertificate(PdrmError, code="E1003"):
     """A certificate is damaged, belongs to another task, or does not prove what it says."""
 
-    code = "E1003"
 
-
-class NoDiscount(PdrmError):
+class NoDiscount(PdrmError, code="E1004"):
     """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1."""
 
-    code = "E1004"
+
+# --- Studies (E11)
 
 
-# --- Faults of files, words and requests (E05xx).
-
-
-class CannotOpen(PdrmError):
-    """The file does not exist, is a folder, or may not be read."""
-
-    code = "E0501"
-
-
-class CannotWrite(PdrmError):
-    """The file could not be written (no permission, no space, no such folder). What was there before is untouched."""
-
-    code = "E0502"
-
-
-class UnknownFormat(PdrmError):
-    """The ending of the file name says which format to write, and this one is not known."""
-
-    code = "E0503"
-
-
-class BadWord(PdrmError):
-    """A word is labels separated by spaces; a label is events joined by `+`, or `-` for the empty label."""
-
-    code = "E0504"
-
-
-class UnknownCode(PdrmError):
-    """`pdrm explain` was asked about a code that does not exist."""
-
-    code = "E0505"
-
-
-class UnknownMachine(PdrmError):
-    """No machine of that name is in the catalogue, and no such file exists."""
-
-    code = "E0506"
-
-
-# --- Faults of studies: how they are written down and how they are run (E11xx).
-
-
-class BadStudy(PdrmError):
+class BadStudy(PdrmError, code="E1101"):
     """A study's file cannot be read, or says something that no study can mean: a key that is not known, a value of the wrong
     kind, two lines of one name. The message names the key; `pdrm explain E1101` and docs/studies.md show a whole study."""
 
-    code = "E1101"
 
-
-class UnknownStudy(PdrmError):
+class UnknownStudy(PdrmError, code="E1102"):
     """No figure or panel of the paper has that name."""
 
-    code = "E1102"
 
-
-class WorkersLost(PdrmError):
+class WorkersLost(PdrmError, code="E1103"):
     """The workers died again and again before they began anything. What was done is kept; the same command goes on."""
 
-    code = "E1103"
 
-
-class NotRecorded(PdrmError):
+class NotRecorded(PdrmError, code="E1104"):
     """What was asked about has not been run yet, or not in this folder."""
 
-    code = "E1104"
 
-
-# --- Every exception of the package.
-#
-# Each fault has one class, one stable code and one explanation: the class's docstring, which `pdrm explain CODE` prints.
-
-__all__ = [
-    "WARNINGS",
-    "BadAction",
-    "BadArrays",
-    "BadCertificate",
-    "BadDomainFile",
-    "BadDomainSetting",
-    "BadEnvironmentReward",
-    "BadIndentation",
-    "BadLabel",
-    "BadName",
-    "BadNumber",
-    "BadPolicyFile",
-    "BadReward",
-    "BadRunFolder",
-    "BadSetting",
-    "BadShape",
-    "BadStudy",
-    "BadWord",
-    "CannotOpen",
-    "CannotRead",
-    "CannotTranslate",
-    "CannotWrap",
-    "CannotWrite",
-    "DuplicateName",
-    "EndlessSilentMoves",
-    "EpisodeOver",
-    "FinalStateWithRules",
-    "Finding",
-    "FinishedAtReset",
-    "ImpossibleLabel",
-    "MachineFinished",
-    "MissingHeader",
-    "MissingPackage",
-    "NoBottom",
-    "NoDiscount",
-    "NoStart",
-    "NoTransitionTable",
-    "Nondeterministic",
-    "NotConstant",
-    "NotRecorded",
-    "NotUtf8",
-    "PdrmError",
-    "ProductTooLarge",
-    "RaggedMap",
-    "SeveralErrors",
-    "StackFull",
-    "StackTooHigh",
-    "TooDeep",
-    "TooLarge",
-    "TooManyCases",
-    "UnboundedStep",
-    "UndefinedMove",
-    "UnknownAgent",
-    "UnknownCode",
-    "UnknownConfiguration",
-    "UnknownDomain",
-    "UnknownEvent",
-    "UnknownFormat",
-    "UnknownKeyword",
-    "UnknownMachine",
-    "UnknownMap",
-    "UnknownPlace",
-    "UnknownState",
-    "UnknownStudy",
-    "UnknownSymbol",
-    "UnreachablePlace",
-    "Where",
-    "WorkersLost",
-    "WrongPolicy",
-    "did_you_mean",
-    "explanations",
-    "raise_all",
-]
+# --- Codes explained
 
 
 def explanations() -> dict[str, tuple[str, str]]:
