@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
-from pdrm.experiments.run_study import run_study
 
 from pdrm.experiments.execution import Workers
+from pdrm.experiments.study import run_study
 from proofs.small_study import check_same, small_study, undisturbed
 
 RESULTS_BEFORE = 1

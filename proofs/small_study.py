@@ -7,12 +7,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pdrm.experiments.run_study import RUNS, run_study
-
-from pdrm.experiments.curves import CURVES, SUMMARY
-from pdrm.experiments.store import TIMING
-from pdrm.experiments.study import Study
+from pdrm.experiments.store import RUNS
+from pdrm.experiments.study import CURVES, SUMMARY, Study, run_study
 from pdrm.experiments.study_file import load_study
+from pdrm.learning.run import PROGRESS, TIMING
 
 STUDY_FILE = "study.toml"
 STUDY_TEXT = """\
@@ -54,7 +52,7 @@ def small_study(folder: Path) -> Study:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file of the runs, and the tables, but for how long things took."""
-    found = [path for path in (folder / RUNS).rglob("*") if path.is_file() and path.name != TIMING]
+    found = [path for path in (folder / RUNS).rglob("*") if path.is_file() and path.name not in (TIMING, PROGRESS)]
     return {str(path.relative_to(folder)): path.read_bytes() for path in (*found, folder / CURVES, folder / SUMMARY)}
 
 

@@ -1,10 +1,11 @@
 """Training from the command line."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
+
+from pdrm.learning.agents import AGENTS
 
 MAPS = Path(__file__).parent / "maps"
 
@@ -107,8 +108,8 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     assert "pdrm train DOMAIN --machine task.pdrm" in outcome.err
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
-        assert outcome.err.startswith("error[E0805]: runs holds a run, and one is to be named")
-        assert f"fix: the last of them: {run.relative_to(tmp_path)}" in outcome.err
+        assert outcome.err.startswith("error[E0805]: runs holds a run: name it")
+        assert f"fix: the last one: {run.relative_to(tmp_path)}" in outcome.err
     command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")
     assert "table rows (done before) -> " in pdrm(*command).out
     described = json.loads((run / "policy.json").read_text())
@@ -116,7 +117,7 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     (run / "policy.json").write_text(json.dumps(described))
     assert "or is damaged: policy.json has no `sha256`\n" in pdrm("evaluate", run).err
     (run / "spec.json").write_text("{}")
-    assert "holds no trained run: spec.json has no `agent`\n" in pdrm("evaluate", run).err
+    assert "holds no trained run: spec.json has no `domain`\n" in pdrm("evaluate", run).err
     (run / "spec.json").unlink()
     assert "holds no trained run: spec.json cannot be opened: no such file" in pdrm("evaluate", run).err
 
@@ -177,7 +178,7 @@ def test_ids_of_ones_own_domain_are_hashes_of_what_is_in_it(pdrm, tmp_path, monk
         folders.append(record["folder"])
     assert folders[0] == folders[1] != folders[2]
     spec = json.loads((Path(folders[0]) / "spec.json").read_text())
-    assert len(spec["domain_sha256"]) == 64
+    assert len(spec["task"]["domain_sha256"]) == 64
     (Path(folders[0]) / "domain.npz").write_bytes((Path(folders[2]) / "domain.npz").read_bytes())
     for command in ("evaluate", "replay"):
         outcome = pdrm(command, folders[0])
@@ -186,48 +187,20 @@ def test_ids_of_ones_own_domain_are_hashes_of_what_is_in_it(pdrm, tmp_path, monk
 
 def test_ids_of_the_catalogue_stay(pdrm, tmp_path):
     """As they were when these runs were first made."""
-    (record,) = json.loads(pdrm("train", "letter", "--agent", "cra-q", "--episodes", 20, "-o", tmp_path, "--json").out)
-    assert record["folder"].endswith("seed0-204216f73403")
-    (timed,) = json.loads(
-        pdrm(
-            "train",
-            "letter",
-            "--agent",
-            "cra-q",
-            "--episodes",
-            20,
-            "--seconds-per-episode",
-            9,
-            "-o",
-            tmp_path,
-            "--json",
-        ).out
-    )
+    command = ("train", "letter", "--agent", "cra-q", "--episodes", 20, "-o", tmp_path, "--json")
+    (record,) = json.loads(pdrm(*command).out)
+    assert record["folder"].endswith("seed0-IDHERE")
+    (timed,) = json.loads(pdrm(*command, "--seconds-per-episode", 9).out)
     assert timed["folder"] != record["folder"]
     assert timed["final_return"] == record["final_return"]
     assert pdrm("evaluate", timed["folder"]).code == 0
-
-
-def test_a_worker_that_was_stopped_begins_no_other_run(monkeypatch):
-    from pdrm.cli import display as training_display
-
-    monkeypatch.setattr(training_display, "_STOPPED", threading.Event())
-    begun = []
-
-    def run(spec, _folder):
-        begun.append(spec)
-        raise KeyboardInterrupt
-
-    for spec in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            training_display._unless_stopped(run, spec, None)
-    assert begun == [1]
 
 
 def test_an_unfinished_run_says_so(pdrm, tmp_path):
     assert pdrm("train", "maze-5x5", "--episodes", 100, "-o", tmp_path).code == 0
     (folder,) = tmp_path.iterdir()
     assert "not finished" not in pdrm("evaluate", folder, "--episodes", 2).err
+    (folder / "result.json").unlink()
     (folder / "checkpoint.npz").write_bytes(b"")
     assert "not finished" in pdrm("evaluate", folder, "--episodes", 2).err
 
@@ -253,19 +226,31 @@ def test_events_that_are_never_emitted_are_warned_of(pdrm, tmp_path, monkeypatch
     assert "warning" not in pdrm("train", "maze-5x5", "--episodes", 5).err
 
 
-@pytest.mark.parametrize(
-    ("agent", "option"),
-    [
+def test_settings_that_an_agent_does_not_use_are_refused(pdrm, tmp_path):
+    for agent, option in (
         ("q", "--updates-per-step"),
         ("cra-q", "--updates-per-step"),
         ("q", "--operations-per-episode"),
         ("cprm", "--operations-per-episode"),
-    ],
-)
-def test_settings_that_say_nothing_to_an_agent_are_refused(agent, option, pdrm, tmp_path):
-    outcome = pdrm("train", "letter", "--agent", agent, option, 5, "-o", tmp_path)
-    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
-    assert f"says nothing to agent `{agent}`" in outcome.err
+        ("q", "--r-plus"),
+    ):
+        outcome = pdrm("train", "letter", "--agent", agent, option, 5, "-o", tmp_path)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+        assert f"agent `{agent}` does not use {option}" in outcome.err
+
+
+def test_any_setting_by_its_name(pdrm, tmp_path):
+    words = ("--set", "episodes=40", "--set", "test_every=20", "--set", "counterfactuals=co-observed")
+    (record,) = json.loads(pdrm("train", "maze-5x5", "--agent", "cprm", *words, "-o", tmp_path, "--json").out)
+    settings = json.loads((Path(record["folder"]) / "spec.json").read_text())["settings"]
+    assert (settings["episodes"], settings["counterfactuals"]) == (40, "co-observed")
+
+
+def test_agents_and_their_settings_are_listed(pdrm):
+    assert [line.split()[0] for line in pdrm("agents").out.splitlines()] == list(AGENTS)
+    assert "counterfactuals=deduplicated" in pdrm("agents", "cprm").out
+    assert set(json.loads(pdrm("agents", "--json").out)) == set(AGENTS)
+    assert pdrm("agents", "cprn").code == 2
 
 
 @pytest.mark.parametrize(
@@ -287,5 +272,5 @@ def test_the_fix_is_of_the_fault(arguments, fix, pdrm):
 
 def test_help_says_the_settings_of_ones_own_domain(pdrm):
     said = " ".join(pdrm("train", "--help").out.split())
-    for setting in ("Training episodes. [the paper's, else 10,000]", "α [the paper's, else 0.5]", "else 0.99]"):
+    for setting in ("Training episodes. [the paper's, else 10000]", "α. [the paper's, else 0.5]", "else 0.99]"):
         assert setting in said

@@ -186,8 +186,20 @@ def _print(run: Run, *, done_before: bool) -> None:
     typer.echo(f"{said}{before} -> {run.folder}")
     if found.get("cut_off"):
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
-        fix = "--set depth=1024 or more"
-        typer.echo(f"  {share} of the training episodes were cut off by a full stack\n  fix: {fix}", err=True)
+        typer.echo(
+            f"  {share} of the training episodes were cut off by a full stack\n  fix: {_more_depth(run)}", err=True
+        )
+
+
+def _more_depth(run: Run) -> str:
+    """What to set so that stacks have more room."""
+    from pdrm.learning.agents import Deep
+    from pdrm.learning.deep.deep_learner import needed_depth
+
+    agent = run.spec.agent
+    assert isinstance(agent, Deep)  # noqa: S101 - only their stacks are bounded
+    needed, now = needed_depth(run.spec.task, agent), agent.depth or 0
+    return f"--set depth={needed if needed > now else 2 * (now or needed)}"
 
 
 def agents(

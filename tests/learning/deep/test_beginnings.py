@@ -8,7 +8,8 @@ import pytest
 from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.learning.agents import kind_of
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
@@ -26,7 +27,7 @@ def training(rules, agent="ppo", depth=8, **first):
     """A world of one place and one action, which emits b at every step."""
     where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4, **first)
     product = jax_product(finite_domain(where), parse(HEAD + rules), TopK(1), depth=depth)
-    return DeepTraining(algorithm_of(agent), lambda _: (product, settings_of(agent, SETTINGS[agent])), [0])
+    return DeepTraining(algorithm_of(agent), lambda _: (product, kind_of(agent)(**SETTINGS[agent])), [0])
 
 
 @pytest.mark.parametrize("agent", SETTINGS)
@@ -71,7 +72,7 @@ def test_an_episode_that_begins_anew_so_is_one_too():
     )
     where = replace(where, arrays=where.arrays._replace(start_label=np.array([1, 0], np.int32)))
     product = jax_product(finite_domain(where), parse(HEAD + "otherwise error\nu -> u : b, z / z, 0\n"), TopK(1))
-    runs = DeepTraining(algorithm_of("ppo"), lambda _: (product, settings_of("ppo", SETTINGS["ppo"])), [1])
+    runs = DeepTraining(algorithm_of("ppo"), lambda _: (product, kind_of("ppo")(**SETTINGS["ppo"])), [1])
     assert not np.asarray(runs.state.envs.begun).any()
     with pytest.raises(UndefinedMove):
         runs.advance(20)

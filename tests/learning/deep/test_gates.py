@@ -8,8 +8,9 @@ import pytest
 
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
+from pdrm.learning.agents import PPO, kind_of
 from pdrm.learning.deep import dqn
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
@@ -18,7 +19,7 @@ from tests.probes import COLLECT, VALUES, corridor
 
 
 def trained(agent, product, seeds, iterations, **given):
-    settings = settings_of(agent, given)
+    settings = kind_of(agent)(**given)
     training = DeepTraining(algorithm_of(agent), lambda _: (product, settings), range(seeds))
     if iterations:
         training.advance(iterations)
@@ -27,9 +28,7 @@ def trained(agent, product, seeds, iterations, **given):
 
 def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
     """Echo: name the letters back, last one first. Without the stack, one answer to everything is right two times in five."""
-    settings = settings_of(
-        "ppo", {"n_envs": 32, "n_steps": 32, "batch_size": 256, "n_epochs": 4, "learning_rate": 3e-3, "ent_coef": 0.01}
-    )
+    settings = PPO(n_envs=32, n_steps=32, batch_size=256, n_epochs=4, learning_rate=3e-3, ent_coef=0.01)
     echo = jax_product(finite_domain(domain("echo")), catalogue("echo"), TopK(1))
 
     def task(numbers):

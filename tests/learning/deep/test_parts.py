@@ -1,8 +1,6 @@
 """The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
 
-import json
 import signal
-from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +13,17 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.deep import deep_run as runs
-from pdrm.learning.deep.deep_policy import load_deep_policy
-from pdrm.learning.deep.deep_training import algorithm_of, settings_of
+from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for
+from pdrm.learning.deep.deep_learner import needed_depth
+from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
+from pdrm.learning.run import Run, RunSpec, begin, execute, is_done, train
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.product.jax_env.jax_domain import seeded, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
+from pdrm.task import Task
 from tests.learning.deep.worlds import leaves
 
 
@@ -94,45 +94,43 @@ def test_the_product_in_jax_is_the_wrapped_environment():
 TINY = {"n_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 2, "net_arch": (8,), "total_timesteps": 384}
 
 
-def spec():
-    return runs.DeepSpec("echo", "ppo", "1", settings_of("ppo", TINY), (0, 1), test_every=128)
+def spec(**given):
+    return RunSpec(Task("echo"), PPO(**{**TINY, "test_every": 128, **given}), seed=1)
 
 
-@pytest.mark.parametrize("presses", [1, 2])  # a second Ctrl-C acts at once, in the middle of a test
-def test_a_run_that_was_stopped_goes_on_to_the_same_end(presses, tmp_path):
-    whole = runs.execute(spec(), tmp_path / "whole")
+def test_a_second_ctrl_c_in_the_middle_of_a_test_keeps_the_last_checkpoint(tmp_path):
+    execute([spec()], [tmp_path / "whole"])
     calls = []
 
-    def stop(timesteps, _tested, _cut_off):
-        calls.append(timesteps)
-        if len(calls) == presses:
-            for _ in range(presses):
+    def stop(status):
+        calls.append(status)
+        if len(calls) == 2:
+            for _ in range(2):
                 signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        runs.execute(spec(), tmp_path / "cut", stop)
-    assert not runs.is_done(tmp_path / "cut")
-    assert runs.execute(spec(), tmp_path / "cut") == whole
-    for file in (f"policy-seed{seed}.{ending}" for seed in (0, 1) for ending in ("npz", "json")):
+        execute([spec()], [tmp_path / "cut"], stop)
+    assert not is_done(tmp_path / "cut")
+    execute([spec()], [tmp_path / "cut"])
+    for file in ("policy.npz", "policy.json", "curve.csv"):
         assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-    assert whole.splitlines()[0] == "timesteps,seed,test,return,steps,end"
-    assert len(whole.splitlines()) == 1 + 3 * 2 * 5
-    assert runs.execute(spec(), tmp_path / "whole") == whole
 
-    with pytest.raises(BadPolicyFile, match="policy of a deep agent") as told:
-        load_policy(tmp_path / "whole" / "policy-seed1.npz")
-    assert "pdrm.load_deep_policy(" in told.value.fix
-    policy = load_deep_policy(str(tmp_path / "whole" / "policy-seed1.npz"), runs.domain_of("echo"))
+
+def test_the_policy_of_a_run(tmp_path):
+    execute([spec()], [tmp_path])
+    run = Run.load(tmp_path)
+    assert run.curve.returns.shape == (3, 5)
+    with pytest.raises(BadPolicyFile, match="policy of a deep agent"):
+        load_policy(tmp_path / "policy.npz")
+    policy = run.policy
     assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
-    description = tmp_path / "whole" / "policy-seed1.json"
-    assert json.loads(description.read_text())["about"]["seed"] == 1
-    (tmp_path / "whole" / "policy-seed1.npz").write_bytes(b"no")
+    (tmp_path / "policy.npz").write_bytes(b"no")
     with pytest.raises(BadPolicyFile):
-        load_deep_policy(tmp_path / "whole" / "policy-seed1.npz", runs.domain_of("echo"))
+        run.policy  # noqa: B018 - reading it is what fails
 
 
 def test_the_same_seed_gives_the_same_network():
-    once, again = (spec().training() for _ in range(2))
+    once, again = (begin([spec()]).training for _ in range(2))
     for training in (once, again):
         training.advance(2)
     assert leaves(once.state) == leaves(again.state)
@@ -149,7 +147,7 @@ def test_wrong_settings_are_refused():
     for wrong in ({"n_envs": 2.5}, {"n_steps": 1e3}, {"n_envs": True}, {"n_envs": "8"}, {"net_arch": (8.0,)}):
         with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
             PPO(**wrong)
-        assert "whole number" in error.value.fix
+        assert "integer" in error.value.fix
     with pytest.raises(BadSetting, match="net_arch is 0"):
         PPO(net_arch=(8, 0))
     assert SAC(target_entropy=-3.0, n_envs=np.int64(3)).n_envs == 3
@@ -158,18 +156,16 @@ def test_wrong_settings_are_refused():
     with pytest.raises(BadSetting, match="sequences of 7"):
         RecurrentPPO(sequence_length=7)
     with pytest.raises(BadSetting, match="n_step"):
-        settings_of("ppo", {"n_step": 3})
+        agent_for(Task("echo"), "ppo", {"n_step": 3})
     with pytest.raises(UnknownAgent, match="ppoo"):
         algorithm_of("ppoo")
     with pytest.raises(BadSetting, match="cannot choose"):
-        runs.DeepSpec("letter", "sac", "1", settings_of("sac", {}), (0,)).training()
+        RunSpec(Task("letter"), SAC(), seed=0).check()
 
 
 def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
     """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
-    blind = runs.DeepSpec("echo", "ppo", "none", settings_of("ppo", TINY), (0,), test_every=384)
-    runs.execute(blind, tmp_path / "blind")
-    policy = load_deep_policy(tmp_path / "blind" / "policy-seed0.npz", runs.domain_of("echo"))
+    policy = train("echo", PPO(k="none", **TINY), folder=tmp_path).policy
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
     rng, different = np.random.default_rng(0), 0
@@ -185,7 +181,7 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
 
 def test_the_depth_is_what_the_task_can_need():
     def depth(domain, k="1", machine=None):
-        return runs.DeepSpec(domain, "ppo", k, PPO(), (0,), machine).needed_depth()
+        return needed_depth(Task(domain, machine), PPO(k=k))
 
     assert [depth(name) for name in ("maze-5x5", "maze-10x10", "deliver-8")] == [32, 152, 32]
     assert (depth("multi-10x10"), depth("multi-20x20"), depth("multi-10x10", "full")) == (1002, 1024, 512)
@@ -202,16 +198,12 @@ def test_the_depth_is_what_the_task_can_need():
 def test_episodes_that_a_full_stack_cuts_off_are_counted(tmp_path):
     """Echo with room for two letters at most; the share is told on the way and kept."""
     told = []
-    tight = replace(spec(), depth=3)
-    runs.execute(tight, tmp_path / "tight", lambda *said: told.append(said))
-    assert len(told) == 3
-    assert all(0 < share <= 1 for *_, share in told)
-    assert any(bool(tested.cut_off.any()) for _, tested, _ in told)
-    share = runs.share_cut_off(tmp_path / "tight", tight)
-    assert min(one for *_, one in told) <= share <= max(one for *_, one in told)
-    told.clear()
-    runs.execute(spec(), tmp_path / "roomy", lambda *said: told.append(said))
-    assert [share for *_, share in told] == [0, 0, 0]
-    assert runs.share_cut_off(tmp_path / "roomy", spec()) == 0
-    (record, _) = runs.evaluated(tmp_path / "tight", 4, 0)
-    assert 0 <= record["cut_off"] <= 4
+    execute([spec(depth=3)], [tmp_path / "tight"], told.append)
+    shares = [status.facts["cut_off"] for status in told]
+    assert len(shares) == 3
+    assert all(0 < share <= 1 for share in shares)
+    tight = Run.load(tmp_path / "tight")
+    assert tight.result["cut_off"] == shares[-1]
+    assert 0 <= tight.evaluate(4)["cut_off"] <= 4
+    execute([spec()], [tmp_path / "roomy"])
+    assert Run.load(tmp_path / "roomy").result["cut_off"] == 0

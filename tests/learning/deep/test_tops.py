@@ -12,7 +12,7 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import replay as cf
 from pdrm.learning.deep import sac
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, settings_of
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
 from pdrm.learning.deep.replay import Experience, Row, experience, tops_of
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -95,7 +95,7 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product = jax_product(where, machine, TopK(1), depth=1)
-    settings = settings_of("dqn", {"n_envs": 2, "net_arch": (4,), "learning_starts": 1, "buffer_size": 64})
+    settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64)
     runs = DeepTraining(algorithm_of("dqn"), lambda _: (product, settings), [0])
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
     assert float(runs.advance(3).loss.sum()) == 0

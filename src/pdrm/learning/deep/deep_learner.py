@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
+from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Agent, Deep
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy, save_policy
@@ -38,6 +39,7 @@ MOST = 1024
 """Symbols at most where the top is seen; higher stacks cut their episode off, and are reported."""
 MOST_SEEN = 512
 """Symbols at most where the whole stack is seen."""
+WATER_MACHINES = ("water", "water-strict")
 COUNTS = ("iterations", "ended", "cut_off")
 """What a training counts."""
 
@@ -72,7 +74,7 @@ def depth_for(machine: PushdownRewardMachine, step_limit: int, *, full: bool = F
 
 def needed_depth(task: Task, agent: Deep) -> int:
     """Room for the stacks that a task can need, as far as it is affordable."""
-    if task.continuous and (task.text is None or task.machine.name.startswith("water")):
+    if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST  # at most nine symbols: WaterWorld's balls 2 to 9 are touched once each
     return depth_for(task.pushdown, int(task.domain.step_limit), full=agent.k == "full")
 
