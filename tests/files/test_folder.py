@@ -1,4 +1,4 @@
-"""Folders that cannot be made are an error with a way out, wherever one is asked for."""
+"""Folders that cannot be created are an error with a way out, wherever one is asked for."""
 
 import pytest
 from pdrm.experiments.run_study import run_study, store_in
@@ -35,7 +35,7 @@ def deep_spec():
 )
 def test_where_a_file_is_in_the_way(asked, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be made: ") as caught:
+    with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be created: ") as caught:
         asked(tmp_path / "file" / "runs")
     assert "choose another" in caught.value.fix
 
