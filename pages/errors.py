@@ -16,7 +16,7 @@ from pages.error_examples import EXAMPLES, START
 from pdrm.errors import PdrmError, explanations
 
 ROOT = Path(__file__).parent.parent
-GOLDEN = ROOT / "tests" / "machines" / "text" / "golden"
+GOLDEN = ROOT / "tests" / "machines" / "text" / "messages.txt"
 PARTS = {
     "E00": "Several at once",
     "E01": "Reading a text",
@@ -61,7 +61,7 @@ def example_of(code: str) -> str:
         program, said = EXAMPLES[code], message_of(EXAMPLES[code])
         language = "sh" if program.startswith("pdrm ") else "pycon"
         return f"```{language}\n{shown(program)}\n```\n```text\n{said}\n```"
-    messages = [path.read_text(encoding="utf-8") for path in sorted(GOLDEN.glob("*.txt"))]
+    messages = re.split(r"^=== .+\n", GOLDEN.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     fitting = [
         said for said in messages if said.startswith(f"error[{code}]") and max(map(len, said.splitlines())) <= WIDEST
     ]

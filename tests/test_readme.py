@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden import parse_golden
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -30,7 +32,7 @@ def test_the_commands_are_in_the_makefile():
 
 
 def test_the_error_shown_is_the_one_printed():
-    golden = (ROOT / "tests/machines/text/golden/two-rules.txt").read_text()
+    golden = parse_golden((ROOT / "tests/machines/text/messages.txt").read_text())["two-rules"]
     shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
     assert golden.startswith(shown)
 

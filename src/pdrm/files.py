@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from pdrm.errors import CannotWrite, PdrmError
 
-# --- Files written whole or not at all: whoever reads one finds the old content or the new, never half of it.
+# --- Writing: whoever reads a file finds the old content or the new, never half of it
 #
-# A link stays a link: the file it names is written. What is no plain file (a pipe, a device) cannot be replaced whole, so the
-# bytes go straight into it.
+# A link stays a link: the file it names is written. What is not a plain file (a pipe, a device) cannot be replaced whole, so
+# the bytes go straight into it.
 
 STRAIGHT = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of files that a program has open: one may be a plain file, and replacing it would cut the program off from it."""
@@ -73,7 +73,7 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
-# --- Arrays in files: `.npz`, read without ever running code, and with faults in plain words.
+# --- Arrays in `.npz` files, read without running code
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -84,17 +84,12 @@ def read_arrays(data: bytes) -> Arrays:
     >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
-    ValueError: it is no .npz file, or only a part of one
+    ValueError: it is not an .npz file, or only a part of one
     """
     try:
         found = np.load(io.BytesIO(data), allow_pickle=False)
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        zipfile.BadZipFile,
-    ) as error:  # NumPy's own advice is to run what is in the file
-        raise ValueError("it is no .npz file, or only a part of one") from error
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:  # NumPy's own advice is to run what is in it
+        raise ValueError("it is not an .npz file, or only a part of one") from error
     if not isinstance(found, np.lib.npyio.NpzFile):
         raise ValueError("it is a single array, not an .npz file")  # noqa: TRY004 - a fault of the file
     with found:
@@ -111,11 +106,11 @@ def _array(found: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401 - NumPy's
         raise ValueError(f"its array `{name}` is damaged") from error
 
 
-# --- Folders for results: made where they are not there, or an error that says why not.
+# --- Folders, names and faults
 
 
 def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
-    """The folder, with those above it, made where it is not there; asked for before anything long begins.
+    """Create the folder, and those above it, unless it is there; call this before anything long begins.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -125,18 +120,15 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite(f"the folder {folder} cannot be made: {error.strerror}", fix=fix) from error
+        raise CannotWrite(f"the folder {folder} cannot be created: {error.strerror}", fix=fix) from error
     return folder
 
 
-# --- A word for a name of a catalogue or for a file: one rule, for machines and domains alike.
-#
-# A name of the catalogue means what the catalogue has, whatever files are about; `./letter` is the file. Any other word that
-# could be a name is one unless there is such a file. What has a folder or an ending, and every `Path`, is a file.
-
-
 def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Path = Path()) -> bool:
-    """Whether a name of a catalogue is meant, even if it has no such name; files are looked for in the folder.
+    """Whether a word means a name of a catalogue rather than a file in the folder; the rule for machines and domains alike.
+
+    A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
+    could be a name is one, known or not, unless there is such a file. What has a folder or an ending is a file, and so is a `Path`.
 
     >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
     [True, True, False, False, False]
@@ -150,7 +142,7 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:
-    """What an error that was met while reading a file says to a person.
+    """What an error raised while reading a file means, in plain words.
 
     >>> describe_fault(KeyError("agent"), "spec.json")
     'spec.json has no `agent`'

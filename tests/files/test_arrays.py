@@ -29,10 +29,10 @@ def single():
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no .npz file"),
-        (b"PK nothing", "no .npz file"),
-        (b"\x80\x04K\x01.", "no .npz file"),
-        (saved(one=np.arange(3))[:-30], "no .npz file"),
+        (b"", "not an .npz file"),
+        (b"PK nothing", "not an .npz file"),
+        (b"\x80\x04K\x01.", "not an .npz file"),
+        (saved(one=np.arange(3))[:-30], "not an .npz file"),
         (single(), "a single array"),
         (saved(thing=np.array([{}], object)), "`thing` holds Python objects"),
     ],

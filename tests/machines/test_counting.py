@@ -159,7 +159,7 @@ def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
     [
         (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "1 tests for 2 counters"),
         (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "2 changes for 1 counters"),
-        (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is no counter test: rule u0 -> u0 : A"),
+        (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is not a counter test: rule u0 -> u0 : A"),
         (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
     ],
 )

@@ -49,8 +49,8 @@ def test_what_is_no_change_of_a_counter(change):
         fix = "changes are at most 999,999,999"
         assert told == f"error[E0109]: a counter change by {change:.3g}\n  fix: {fix}"
     else:
-        fix = "use a whole number such as 1, 0 or -2"
-        assert told == f"error[E0109]: `{change}` is no counter change\n  fix: {fix}"
+        fix = "use an integer such as 1, 0 or -2"
+        assert told == f"error[E0109]: `{change}` is not a counter change\n  fix: {fix}"
 
 
 @pytest.mark.parametrize("reward", ["1", b"1", None, 10**400, [1.0, 2.0], 1j])
@@ -121,4 +121,4 @@ def test_tables_are_made_of_pushdown_machines():
 def test_a_change_in_json_that_is_not_whole_is_shown_as_it_is(change):
     text = to_json(counting(CountingTransition("u", "f", A, ("-",), (7,), 0)))
     assert text.count("7") == 1
-    assert f"`{change}` is no counter change" in said(parse, text.replace("7", change), "task.json")
+    assert f"`{change}` is not a counter change" in said(parse, text.replace("7", change), "task.json")

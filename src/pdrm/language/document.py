@@ -1,4 +1,8 @@
-"""A machine as it is written (header lines and rules, with the place of every word), and the machine built from it."""
+"""A machine as it is written, and the machine built from it.
+
+Each reader (text, JSON, other programs' formats) makes a document: header lines and rules with the place of every word. `build`
+finds out which of the three kinds of machine it describes and builds that, or raises all that is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,6 @@ from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import NONE, Otherwise, Transition
-
-# --- A machine as it is written: header lines and rules with every word's place, whatever the file format.
-#
-# The readers (text, JSON, Toro Icarte's) make documents; `build` turns a document into a machine.
 
 KEYWORDS = ("name", "events", "exclusive", "stack", "counters", "states", "start", "final", "otherwise")
 
@@ -47,7 +47,7 @@ class RuleSpec:
 
 @dataclass(slots=True)
 class Document:
-    """Header lines and rules, in the order of the text, and the faults met while reading."""
+    """Header lines and rules, in the order of the text, and the faults found while reading."""
 
     file: str
     headers: list[Header] = field(default_factory=list)
@@ -84,10 +84,10 @@ def _column(where: Where, word: str) -> int:
     return 0
 
 
-# --- From a written rule to a transition of the machine's kind: with a stack, with counters, or with neither.
+# --- Rules: with a stack, with counters, or with neither
 
-WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
-"""A whole number as it may be written."""
+INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+"""An integer as it may be written."""
 
 
 def stack_rule(rule: RuleSpec) -> Transition:
@@ -104,20 +104,20 @@ def stack_rule(rule: RuleSpec) -> Transition:
 def counter_rule(rule: RuleSpec, counters: int) -> CountingTransition:
     """`u0 -> u1 : LABEL, [TEST, …] / [CHANGE, …], REWARD`."""
     if rule.look is None or rule.change is None or not rule.vector:
-        fix = "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry a counter"
+        fix = "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
         raise CannotRead("a rule of a counting automaton tests and changes its counters", where=rule.where, fix=fix)
     for entries, what in ((rule.look, "tests"), (rule.change, "changes")):
         if len(entries) != counters:
             fault = f"the rule {what} {len(entries)} counters, but the automaton has {counters}"
-            raise BadNumber(fault, where=rule.where, fix=f"write {counters} entries between the brackets")
+            raise BadNumber(fault, where=rule.where, fix="write one entry per counter between the brackets")
     for test in rule.look:
         if test not in ("0", "1", "-"):
             fix = "use 0 (zero), 1 (not zero) or - (either)"
-            raise BadNumber(f"`{test[:40]}` is no counter test", where=rule.where, fix=fix, word=test)
+            raise BadNumber(f"`{test[:40]}` is not a counter test", where=rule.where, fix=fix, word=test)
     for change in rule.change:
-        if not WHOLE.fullmatch(change):
-            fix = "use a whole number such as +1, 0 or -2"
-            raise BadNumber(f"`{change[:40]}` is no counter change", where=rule.where, fix=fix, word=change)
+        if not INTEGER.fullmatch(change):
+            fix = "use an integer such as +1, 0 or -2"
+            raise BadNumber(f"`{change[:40]}` is not a counter change", where=rule.where, fix=fix, word=change)
     changes = tuple(int(change) for change in rule.change)
     return CountingTransition(rule.source, rule.target, rule.guard, rule.look, changes, rule.reward, rule.where)
 
@@ -133,7 +133,7 @@ def plain_rule(rule: RuleSpec) -> RewardTransition:
     return RewardTransition(rule.source, rule.target, rule.guard, rule.reward, rule.where)
 
 
-# --- From a document to a machine: which of the three kinds it is, and its fields from the header lines.
+# --- Machines: which of the three kinds, and its fields from the header lines
 
 AnyMachine = PushdownRewardMachine | RewardMachine | CountingRewardAutomaton
 MOST_COUNTERS = 16
@@ -249,9 +249,9 @@ class _Building:
         return Otherwise.error()
 
     def _count(self, counters: Word) -> int:
-        count = int(counters.text) if WHOLE.fullmatch(counters.text) else 0
+        count = int(counters.text) if INTEGER.fullmatch(counters.text) else 0
         if not 1 <= count <= MOST_COUNTERS:
-            fault = f"`counters` takes a whole number from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
+            fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
             raise BadNumber(fault, where=counters.where, fix="write `counters 1`")
         return count
 

@@ -156,7 +156,7 @@ def read_values(text: str, file: str) -> Value:
     def refuse(word: str) -> None:
         raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
 
-    try:  # numbers of any length are floats; the pairs of an object are a tuple, so that a key that stands twice is seen
+    try:  # numbers of any length are floats; the pairs of an object are a tuple, so that a key that appears twice is seen
         data = json.loads(text, parse_int=float, parse_constant=refuse, object_pairs_hook=tuple)
         return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
@@ -181,7 +181,7 @@ def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN40
         plain = key.isidentifier() and len(key) <= 40
         inside = f"{path}.{key}".removeprefix(".") if plain else f"{path}[{json.dumps(key[:40], ensure_ascii=False)}]"
         if key in members:
-            fault = f"the key `{key[:40]}` stands twice in one object"
+            fault = f"the key `{key[:40]}` appears twice in one object"
             raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
         members[key] = _value(item, file, inside, depth + 1)
     return Value(members, where)

@@ -19,7 +19,7 @@ from pdrm.language.writer import to_text
 from pdrm.machines.guards import Label
 from pdrm.machines.wellformed import NAME
 
-# --- Machine files: loading in any of the formats we read, and writing without ever leaving half a file.
+# --- Machine files
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
@@ -89,7 +89,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     write_atomically(file, FORMATS[file.suffix](machine).encode())
 
 
-# --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label.
+# --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label
 
 EMPTY = "-"
 
@@ -106,7 +106,7 @@ def parse_word(text: str) -> list[Label]:
         events = [] if part == EMPTY else part.split("+")
         if not all(events):
             raise BadWord(
-                f"`{part}` is no label",
+                f"`{part}` is not a label",
                 where=Where("<word>", 1, found.start() + 1, text, len(part)),
                 fix="join events by `+` as in `d+t`; `-` is the empty label",
             )
@@ -114,7 +114,7 @@ def parse_word(text: str) -> list[Label]:
     return labels
 
 
-# --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files.
+# --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
 
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """Where one sentence ends and another begins."""

@@ -83,7 +83,7 @@ def _rule(line: Line) -> RuleSpec:
     match = RULE.fullmatch(line.text)
     if match is None:
         fix = "write (0,1,'a&!b',ConstantRewardFunction(1))"
-        raise CannotRead("this line is no transition", where=line.at(line.indent + 1), fix=fix)
+        raise CannotRead("this line is not a transition", where=line.at(line.indent + 1), fix=fix)
     source, target, single, double, function, value, _ = match.groups()
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
     if function != "ConstantRewardFunction":
@@ -112,7 +112,7 @@ def _guard(line: Line, formula: str, start: int) -> Guard:
 #
 # An automaton says which words it accepts and pays nothing, so the machine reads one event more, `end`: said where the
 # automaton accepts, it pays 1 and leads to the final state `accepted`; said elsewhere, or where the automaton is stuck, it
-# leads to `rejected`. The empty label is no letter of the word and changes nothing. An automaton accepts when it passes
+# leads to `rejected`. The empty label is not a letter of the word and changes nothing. An automaton accepts when it passes
 # an accepting state on silent moves after the last letter; states that remember so are called `…-passed`.
 
 LISTS = ("states", "input_symbols", "stack_symbols", "final_states")
@@ -189,7 +189,7 @@ def _automaton(value: Value) -> Automaton:
     mode = members["acceptance_mode"].text() if "acceptance_mode" in members else MODES[0]
     if mode not in MODES:
         where = members["acceptance_mode"].where
-        raise BadShape(f"there is no acceptance mode `{mode[:40]}`", where=where, fix=did_you_mean(mode, MODES))
+        raise BadShape(f"unknown acceptance mode `{mode[:40]}`", where=where, fix=did_you_mean(mode, MODES))
     states, letters, symbols, final = (tuple(_name(item) for item in members[key].items()) for key in LISTS)
     start, bottom = _name(members["initial_state"]), members["initial_stack_symbol"].text()
     final_states = frozenset(final) if mode != "empty_stack" else frozenset[str]()

@@ -24,7 +24,7 @@ from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
 from pdrm.language.source import DEEPEST, Line, split_lines
 from pdrm.language.syntax import Node, guard_of, number_of, parse_line, place_of, word_of
 
-# --- Blocks: the lines of a text as a forest, where the lines indented below a `for` belong to it.
+# --- Blocks: the lines of a text as a forest, where the lines indented below a `for` belong to it
 
 
 @dataclass(slots=True)
@@ -75,17 +75,14 @@ class _BlockReading:
         return self.level(deeper, depth + 1)
 
     def _check_indent(self, line: Line, indent: int) -> None:
-        blank = line.code[: line.indent]
-        if blank.strip(" "):
-            fault, fix = "indented with a character that is not a space", "indent with spaces only"
+        if line.code[: line.indent].strip(" "):
+            fault, fix = "this line is indented with a character that is not a space", "indent with spaces only"
         elif line.indent != indent:
-            fault, fix = (
-                "indented like no open block above it",
-                "indent the lines of one `for` block alike, and no others",
-            )
+            fault = "the indentation of this line matches no block above it"
+            fix = "indent the lines of one `for` block alike, and no others"
         else:
             return
-        self.errors.append(BadIndentation(f"this line is {fault}", where=line.at(1, max(1, line.indent)), fix=fix))
+        self.errors.append(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
 
     def _parse(self, line: Line) -> Node | None:
         try:
@@ -95,7 +92,7 @@ class _BlockReading:
             return None
 
 
-# --- Reading .pdrm text: lines to a document, `for` blocks unrolled and maps applied. Every faulty line is reported at once.
+# --- From blocks to a document
 
 MOST_RULES = 20_000
 """Rules that `for` blocks may unroll to."""
@@ -154,7 +151,7 @@ class _Reading:
         if keyword.text not in KEYWORDS:
             comment = "a comment starts with `//`, since `#` is a stack symbol"
             fix = comment if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
-            raise UnknownKeyword(f"`{keyword.text[:40]}` starts no header line", where=keyword.where, fix=fix)
+            raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
         self.document.headers.append(Header(keyword, tuple(words)))
 
     def _mapping(self, line: Line, node: Node) -> None:

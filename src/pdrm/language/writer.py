@@ -15,7 +15,7 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.wellformed import states_of
 
-# --- Laying out .pdrm text (`pdrm fmt`): spacing and columns made regular; words, order, blocks and comments are kept.
+# --- Layout: spacing and columns are made regular; words, order, blocks and comments are kept
 
 INDENT = 4
 KEYWORD_WIDTH = 10
@@ -65,9 +65,9 @@ def _plain(line: Line, depth: int) -> str:
         parse_line(line)
         first, *rest = code.split(maxsplit=1)
         if first == "for":
-            code = spaced(code)
+            code = space_out(code)
         elif first == "map":
-            code = f"{first:<{KEYWORD_WIDTH}}{spaced(rest[0]).replace(': ', ':')}"
+            code = f"{first:<{KEYWORD_WIDTH}}{space_out(rest[0]).replace(': ', ':')}"
         else:
             code = f"{first:<{KEYWORD_WIDTH}}{' '.join(rest[0].split()) if rest else ''}".rstrip()
     indented = " " * (INDENT * depth) + code if code or line.comment else ""
@@ -100,13 +100,13 @@ def _parts(line: Line, node: Node) -> tuple[str, str, str, str, str]:
 def _text(line: Line, node: object) -> str:
     if not isinstance(node, Tree):
         return ""
-    return spaced(line.code[node.meta.column - 1 : node.meta.end_column - 1])
+    return space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1])
 
 
-def spaced(code: str) -> str:
+def space_out(code: str) -> str:
     """Tokens with one space between them, and none where punctuation wants none.
 
-    >>> spaced("a&! ( b|c )"), spaced("{a ,t}"), spaced("[+1,0]"), spaced("back( a )"), spaced("for a in u  d :")
+    >>> space_out("a&! ( b|c )"), space_out("{a ,t}"), space_out("[+1,0]"), space_out("back( a )"), space_out("for a in u  d :")
     ('a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:')
     """
     shown = ""
@@ -118,7 +118,7 @@ def spaced(code: str) -> str:
     return shown
 
 
-# --- Writing machines as canonical .pdrm text: `parse(to_text(machine)) == machine`.
+# --- Machines
 
 
 def to_text(machine: AnyMachine) -> str:

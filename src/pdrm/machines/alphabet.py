@@ -53,7 +53,9 @@ class Alphabet:
         """Raise unless the label is one of this alphabet's."""
         if not isinstance(label, frozenset | set):
             fault = f"a label is a set of events, not {label!r}"
-            raise ImpossibleLabel(fault, fix='write frozenset({"a", "t"}), or read a word: pdrm.parse_word("a+t -")')
+            raise ImpossibleLabel(
+                fault, fix='write frozenset({"a", "t"}), or read a word: pdrm.language.parse_word("a+t -")'
+            )
         unknown = sorted(label.difference(self.events))
         if unknown:
             raise UnknownEvent(

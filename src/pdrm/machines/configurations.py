@@ -11,8 +11,6 @@ from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.transitions import Stack, Transition
 
-# --- Configurations ⟨u, ζ⟩ and what happens to them: moves, steps (one label read and its silent moves) and runs.
-
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -84,7 +82,7 @@ S_co = TypeVar("S_co", bound=Read[object], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Run(Generic[S_co]):
-    """A word read from the start: the silent moves before it, one step a label, and how many labels were left unread
+    """A word read from the start: the silent moves before it, one step per label, and how many labels were left unread
     because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
 
     steps: tuple[S_co, ...]
@@ -115,7 +113,7 @@ def add_up(rewards: Iterable[float]) -> float:
     return total
 
 
-# --- Reading labels, as far as the three kinds of machine do it alike: a word label by label, and what can go wrong.
+# --- Reading labels, as far as the three kinds of machine do it alike
 
 
 class HasState(Protocol):

@@ -16,7 +16,7 @@ from pdrm.machines.pushdown_analysis import Head, rules_at
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
 
-# --- Reward machines and 1-counter automata as pushdown reward machines that pay the same on every word (Appendix B).
+# --- Reward machines and 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
 #
 # The counter's value n is the stack `□ … □ #` with n boxes. A rule that counts down by m reads its label, pays 0 and goes
 # through m helper states, each taking one box off unless `#` is on top; the last one pays the reward. The appendix names the
@@ -65,13 +65,13 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
     >>> counting_to_pushdown(catalogue("letter-cra")).run([frozenset(event) for event in "AABCCC"]).reward
     0.95
     """
-    _check(machine)
+    _check_translatable(machine)
     names = dict.fromkeys((*machine.states, *machine.final))
     rules = [
         rule
         for number, counting in enumerate(machine.transitions, start=1)
         for top in TOPS[counting.tests[0]]
-        for rule in _translated(counting, number, top, names)
+        for rule in _translate(counting, number, top, names)
     ]
     helpers = tuple(names)[len(machine.states) + len(machine.final) :]
     try:
@@ -94,7 +94,7 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
         ) from error
 
 
-def _check(machine: CountingRewardAutomaton) -> None:
+def _check_translatable(machine: CountingRewardAutomaton) -> None:
     if machine.counters > 1:
         raise CannotTranslate(
             f"`{machine.name}` has {machine.counters} counters: two can do what no stack can (Section 5)",
@@ -109,7 +109,7 @@ def _check(machine: CountingRewardAutomaton) -> None:
             )
 
 
-def _translated(rule: CountingTransition, number: int, top: str, names: dict[str, None]) -> Iterator[Transition]:
+def _translate(rule: CountingTransition, number: int, top: str, names: dict[str, None]) -> Iterator[Transition]:
     """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
     change = rule.changes[0]
     if change >= 0:
@@ -142,7 +142,7 @@ def fresh_name(wanted: str, taken: Container[str]) -> str:
     return name
 
 
-# --- A stack as a number (Section 5): base b = |Γ| + 1, the uppermost symbol the last digit, digits 1…|Γ|.
+# --- A stack as a number (Section 5): base b = |Γ| + 1, the uppermost symbol the last digit, digits 1…|Γ|
 #
 # The paper's own encoding of mazes (digit 0 for `u`, base 4) cannot tell `u` from `u u`; with no digit 0, different stacks
 # are different numbers. The top symbol stays outside the number, in the automaton's state, where rules can look at it.
@@ -209,13 +209,11 @@ def stack_of(machine: PushdownRewardMachine, configuration: CountingConfiguratio
     return pushdown_configuration(machine, configuration).stack
 
 
-# --- A pushdown reward machine as an automaton with two counters (Section 5, and the CRA of the 1-TreasureMaze experiment).
+# --- A pushdown machine as an automaton with two counters (Section 5, and the CRA of the 1-TreasureMaze experiment)
 #
-# The top symbol is part of the state, counter 1 holds the rest as a number in base b (`stack_number`), counter 2 is scratch.
+# The top symbol is part of the state, counter 1 holds the rest as a number in base b, counter 2 is scratch.
 # Changes are constant, so a push counts (-1, +b) until counter 1 is zero and then back, and a pop divides through b states.
 # These moves are silent, pay 0, and are about as many as the number is large: exponentially many in the stack's height.
-
-__all__ = ["encode", "pushdown_to_counting", "stack_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,13 +323,13 @@ class _Simulation:
         named = [rule.guard for rule in rules if rule.top != ANY]
         for rule in rules:
             # rules that name the top come first, and an automaton knows no precedence
-            guard = self._except(rule.guard, named) if rule.top == ANY else rule.guard
-            self._add(head, _begun(rule, head), guard, rule.reward)
+            guard = self._exclude(rule.guard, named) if rule.top == ANY else rule.guard
+            self._add(head, _first_place(rule, head), guard, rule.reward)
         guards, otherwise = [rule.guard for rule in rules], self.machine.otherwise
         if otherwise.target is not None and SILENT not in guards and self.machine.alphabet.complement(guards):
-            self._add(head, Head(otherwise.target, head.top), self._except(ALWAYS, guards), otherwise.reward)
+            self._add(head, Head(otherwise.target, head.top), self._exclude(ALWAYS, guards), otherwise.reward)
 
-    def _except(self, guard: Guard, others: list[Guard]) -> Guard:
+    def _exclude(self, guard: Guard, others: list[Guard]) -> Guard:
         """The labels of a guard that none of the others reads."""
         if isinstance(guard, Silent) or not others:
             return guard
@@ -362,7 +360,7 @@ class _Simulation:
         return self.names[place]
 
 
-def _begun(rule: Transition, head: Head) -> Place:
+def _first_place(rule: Transition, head: Head) -> Place:
     """Where a rule's first move leads: to the next head if the stack below the top stays, else on the way to it."""
     pushed = rule.replacement(head.top)
     if not pushed:

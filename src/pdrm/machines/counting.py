@@ -1,4 +1,8 @@
-"""Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by rules."""
+"""Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by constants.
+
+A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
+undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,14 @@ from pdrm.machines.transitions import Otherwise, number_text, reward_of
 from pdrm.machines.wellformed import find_faults, group_by_source, states_of
 from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, find_counting_clashes, pattern_text
 
-# --- Transitions of a counting reward automaton: δ and λ of Appendix B as one record per rule.
-#
-# `u1 -> u1 : C, [1] / [-1], 0` reads a label with C where the counter is not zero, and takes one off it.
-
 MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountingTransition:
-    """One rule: `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"), `changes` adds to it.
+    """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
+    `changes` adds to it.
 
     >>> from pdrm.machines.guards import Event
     >>> rule = CountingTransition("u0", "u1", Event("B"), ("1", "-"), (-3, 1), 0)
@@ -44,7 +45,7 @@ class CountingTransition:
     def __post_init__(self) -> None:
         check_guard(self.guard)
         object.__setattr__(self, "tests", tuple(self.tests))
-        object.__setattr__(self, "changes", tuple(_whole(change) for change in self.changes))
+        object.__setattr__(self, "changes", tuple(_integer(change) for change in self.changes))
         object.__setattr__(self, "reward", reward_of(self.reward))
 
     @property
@@ -69,53 +70,16 @@ class CountingTransition:
         return f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
 
 
-def _whole(change: int) -> int:
-    """A counter change as a plain whole number."""
+def _integer(change: int) -> int:
+    """A counter change as a plain int."""
     try:
         whole = operator.index(change)
     except TypeError:
-        raise BadNumber(f"`{change}` is no counter change", fix="use a whole number such as 1, 0 or -2") from None
+        raise BadNumber(f"`{change}` is not a counter change", fix="use an integer such as 1, 0 or -2") from None
     if abs(whole) > MOST_CHANGED:
         raise BadNumber(f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}")
     return whole
 
-
-def counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
-    """Every fault of a counting automaton's names and numbers."""
-    yield from find_faults(machine)
-    if machine.counters < 1:
-        yield BadNumber(
-            f"a counting automaton with {machine.counters} counters", fix="give it one or more: `counters 1`"
-        )
-    for rule in machine.transitions:
-        for kind, length in (("tests", len(rule.tests)), ("changes", len(rule.changes))):
-            if length != machine.counters:
-                yield BadNumber(
-                    f"{length} {kind} for {machine.counters} counters: rule {rule}",
-                    where=rule.where,
-                    fix="write one test and one change for each counter, as in `[1, -] / [-1, 0]`",
-                )
-        for test in rule.tests:
-            if test not in (ZERO, NONZERO, ANY_VALUE):
-                yield BadNumber(
-                    f"`{test}` is no counter test: rule {rule}",
-                    where=rule.where,
-                    fix="use 0 (zero), 1 (not zero) or - (either)",
-                )
-
-
-# --- Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by constants.
-#
-# A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
-# undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
-
-__all__ = [
-    "MOST_SILENT_MOVES",
-    "CountingConfiguration",
-    "CountingRewardAutomaton",
-    "CountingStep",
-    "CountingTransition",
-]
 
 MOST_SILENT_MOVES = 10_000_000
 """Silent moves that one step may make."""
@@ -186,7 +150,7 @@ class CountingRewardAutomaton:
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
         object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
-        raise_all(counting_faults(self))
+        raise_all([*find_faults(self), *_find_counting_faults(self)])
         raise_all(find_counting_clashes(self))
 
     def rules_from(self, state: str) -> tuple[CountingTransition, ...]:
@@ -215,8 +179,8 @@ class CountingRewardAutomaton:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
         check_state(configuration.state, self.name, self._from, self.final)
         if len(configuration.counters) != self.counters or any(value < 0 for value in configuration.counters):
-            fault = f"{pattern_text(configuration.counters)} are no counters of `{self.name}`"
-            raise UnknownConfiguration(fault, fix=f"give {self.counters} whole numbers that are not negative")
+            fault = f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
+            raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
         self.alphabet.check(label)
         return self._step(configuration, label, most_silent)
 
@@ -255,3 +219,26 @@ class CountingRewardAutomaton:
             return step
         after = CountingConfiguration(state, counters)
         return CountingStep(step.label, step.before, step.rule, after, reward, step.moves + moves)
+
+
+def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
+    """The faults of the counters, and of the rules' tests and changes."""
+    if machine.counters < 1:
+        yield BadNumber(
+            f"a counting automaton with {machine.counters} counters", fix="give it one or more: `counters 1`"
+        )
+    for rule in machine.transitions:
+        for kind, length in (("tests", len(rule.tests)), ("changes", len(rule.changes))):
+            if length != machine.counters:
+                yield BadNumber(
+                    f"{length} {kind} for {machine.counters} counters: rule {rule}",
+                    where=rule.where,
+                    fix="write one test and one change for each counter, as in `[1, -] / [-1, 0]`",
+                )
+        for test in rule.tests:
+            if test not in (ZERO, NONZERO, ANY_VALUE):
+                yield BadNumber(
+                    f"`{test}` is not a counter test: rule {rule}",
+                    where=rule.where,
+                    fix="use 0 (zero), 1 (not zero) or - (either)",
+                )

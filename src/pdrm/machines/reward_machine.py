@@ -1,6 +1,6 @@
 """Reward machines (Section 2): finite states, rules that read labels and pay, no memory beside the state.
 
-They are run as they are here, and run everywhere else after `translation.reward_machine_to_pushdown`.
+They are run as they are here, and run everywhere else after `conversions.reward_machine_to_pushdown`.
 """
 
 from __future__ import annotations

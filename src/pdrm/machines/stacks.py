@@ -1,6 +1,6 @@
 """Hash-consed stacks: a stack is an integer, and equal stacks are the same integer.
 
-Stacks form a tree rooted at the empty stack, node 0: below each node hangs one child a symbol, the stack with that symbol
+Stacks form a tree rooted at the empty stack, node 0: below each node hangs one child per symbol, the stack with that symbol
 on top. A push is one look-up in `child`, a pop one in `parent`, whatever the height. Nodes are made when first pushed to
 and numbered in that order; they never go away, and making room keeps their numbers.
 """
@@ -96,7 +96,7 @@ class Stacks(NamedTuple):
         return node
 
 
-# --- Words in and runs out: the arrays a kernel reads many words from and writes every configuration and reward to.
+# --- Words in and runs out: what a kernel reads many words from, and writes every configuration and reward to
 
 OK = 0
 """The step was made."""

@@ -2,7 +2,7 @@
 
 A configuration is two integers, a state and a node. The kernels check nothing: states, nodes and labels must be in range.
 A kernel that meets a new stack where there is no room returns FULL with the configuration it was given; make room with
-`stacks.room()` and call it again. Nodes it had made by then are found again, so the outcome and the numbers are the same.
+`stacks.room()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Runs, Stacks, Words
 from pdrm.machines.tables import BEGIN, Table
 
-Outcome = tuple[int, int, float, int]
+NumberedStep = tuple[int, int, float, int]
 """The state and the node after a step, what it paid, and its status (of `pdrm.machines.stacks`)."""
 
 
@@ -22,7 +22,7 @@ Outcome = tuple[int, int, float, int]
 # One loop with one exit, the push written out in it: split into functions that are handed the stacks inside the loop,
 # Numba counts references to every array at every move and the whole is ten times slower (measured with Numba 0.68).
 @njit(cache=True)
-def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Outcome:
+def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> NumberedStep:
     """Take a move and then silent moves until none applies, their rewards added one by one. The status is OK or FULL."""
     here, at, paid, status = int(state), int(node), 0.0, OK
     while move >= 0 and status == OK:
@@ -51,20 +51,20 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Ou
 
 
 @njit(cache=True)
-def begin(table: Table, stacks: Stacks) -> Outcome:
+def begin(table: Table, stacks: Stacks) -> NumberedStep:
     """The start of an episode, after the silent moves before the first label. The status is OK or FULL."""
     return follow(table, stacks, table.start, EMPTY, BEGIN)
 
 
 @njit(cache=True)
-def step(table: Table, stacks: Stacks, state: int, node: int, label: int) -> Outcome:
+def step(table: Table, stacks: Stacks, state: int, node: int, label: int) -> NumberedStep:
     """Read one label, then take silent moves until none applies. Where the status is not OK, nothing has changed."""
     move = table.move[state, label, stacks.symbol[node]]
     if move >= 0:
-        outcome = follow(table, stacks, state, node, move)
+        done = follow(table, stacks, state, node, move)
     else:
-        outcome = int(state), int(node), 0.0, (FINISHED if state >= table.first_final else UNDEFINED)
-    return outcome
+        done = int(state), int(node), 0.0, (FINISHED if state >= table.first_final else UNDEFINED)
+    return done
 
 
 @njit(cache=True)

@@ -1,4 +1,9 @@
-"""Machines compiled to integer tables, and the plain step on them: pushdown machines, and counting automata."""
+"""Machines compiled to integer tables, and the readable step on them, without kernels.
+
+States are numbered as in `machine.states`, then `machine.final`; stack symbols from 1 as in `machine.stack`, with 0 for
+the empty stack; labels by their position in the sequence the table was compiled for. A table holds arrays and integers
+only, so that it passes unchanged into Numba and JAX.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +19,6 @@ from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Transition
 from pdrm.machines.zero_patterns import ANY_VALUE, ZERO
-
-# --- A pushdown reward machine compiled to integer tables, and the plain step on them.
-#
-# States are numbered as in `machine.states`, then `machine.final`; stack symbols from 1 as in `machine.stack`, with 0 for
-# the empty stack; labels by their position in the sequence the table was made for. The table holds arrays and integers
-# only, so that it passes unchanged into Numba and JAX. `step_table` is the readable step on tables: no kernel is in it.
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -53,7 +52,7 @@ class Table(NamedTuple):
     silent: Integers
     """[state, top]: the silent move, or -1."""
     target: Integers
-    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they are met."""
+    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they come up."""
     pops: Integers
     """[move]: 1 where the top symbol goes, else 0 (also where it is popped and put straight back)."""
     pushes: Integers
@@ -115,8 +114,8 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
 def _check_kind(machine: object) -> None:
     if not isinstance(machine, PushdownRewardMachine):
         raise BadSetting(
-            f"tables are made of pushdown reward machines, not of {str(machine)[:60]!r} ({type(machine).__name__})",
-            fix="pdrm.reward_machine_to_pushdown and pdrm.counting_to_pushdown translate; pdrm.catalogue finds by name",
+            f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r} ({type(machine).__name__})",
+            fix="translate it: pdrm.machines.reward_machine_to_pushdown, counting_to_pushdown; pdrm.catalogue finds by name",
         )
 
 
@@ -195,26 +194,26 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
             f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
         )
-    return _silent_moves(table, int(table.target[move]), _moved(table, move, stack), 0.0 + float(table.reward[move]))
+    return _silent_moves(table, int(table.target[move]), _apply(table, move, stack), 0.0 + float(table.reward[move]))
 
 
 def _silent_moves(table: Table, state: int, stack: Symbols, paid: float) -> TableStep:
     while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
-        state, stack = int(table.target[move]), _moved(table, move, stack)
+        state, stack = int(table.target[move]), _apply(table, move, stack)
         paid += float(table.reward[move])
     return TableStep(state, stack, paid)
 
 
-def _moved(table: Table, move: int, stack: Symbols) -> Symbols:
+def _apply(table: Table, move: int, stack: Symbols) -> Symbols:
     """The stack after a move."""
     pushed = table.push[move, : table.pushes[move]].tolist()
     return (*reversed(pushed), *stack[table.pops[move] :])
 
 
-# --- A counting reward automaton compiled to integer tables, as the Numba count runs it.
+# --- Counting automata, as the Numba count runs them
 #
-# States are numbered as in `states`, then `final`; labels by their position in the sequence the table was made for, and one
-# column more for silent moves. `otherwise` is one rule more, without tests, after those that read a label.
+# There is one column of labels more, for silent moves, and one rule more, for `otherwise`: without tests, after those that read
+# a label.
 
 Values = npt.NDArray[np.int64]
 """[counter]: the counters' values."""

@@ -108,7 +108,7 @@ def reward_of(value: SupportsFloat) -> float:
     (-0.5, 1.0)
     """
     try:
-        if not isinstance(value, str | bytes):  # float("1") is 1, but a text is no reward
+        if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass

@@ -132,7 +132,7 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
 
 
 def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()) -> Iterator[PdrmError]:
-    """Names that cannot be written in the language, are reserved, or stand twice."""
+    """Names that cannot be written in the language, are reserved, or are declared twice."""
     for name in names:
         if not NAME.fullmatch(name):
             yield BadName(

@@ -15,7 +15,7 @@ from pdrm.machines.wellformed import Machine, Rule, find_clashes, labels_left
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
-"""One test a counter: `0`, `1`, or in rules `-` for either."""
+"""One test per counter: `0`, `1`, or in rules `-` for either."""
 
 MOST_CASES = 10_000
 """States and zero patterns looked at for warnings."""

@@ -1,4 +1,4 @@
-"""Faulty machine files, each with one fault: what `pdrm check` says about them is kept in golden/NAME.txt."""
+"""Faulty machine files, each with one fault: what `pdrm check` says about them is kept in messages.txt."""
 
 GOOD = """\
 name      task

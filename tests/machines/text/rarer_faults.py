@@ -1,4 +1,4 @@
-"""More faulty files, of rarer faults: what `pdrm check` says about them is kept in golden/rarer/NAME.txt.
+"""More faulty files, of rarer faults: what `pdrm check` says about them is kept in rarer_messages.txt.
 
 Together they have every message of the readers said once, with its place, and words that are too long to be shown.
 """

@@ -6,7 +6,7 @@ import pytest
 
 from pdrm.errors import PdrmError
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text, parse
-from pdrm.language.writer import lay_out, spaced, to_text
+from pdrm.language.writer import lay_out, space_out, to_text
 
 
 @pytest.mark.parametrize("name", catalogue_names())
@@ -148,7 +148,7 @@ def test_spaces_between_words_and_signs():
         "[ 0,- ] / [+1 , -2]": "[0, -] / [+1, -2]",
         "_(a)": "_(a)",
     }
-    assert {code: spaced(code) for code in spaces} == spaces
+    assert {code: space_out(code) for code in spaces} == spaces
 
 
 def test_names_at_the_ends_of_a_text_are_kept():
