@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pdrm.bench.bench_display import TABLES, Grid
 from pdrm.bench.bench_record import Record, read_record
-from pdrm.bench.bench_tables import TABLES, Figures, Grid, numbers
+from pdrm.bench.bench_rows import points
 
 RECORDS = Path(__file__).parent.parent / "docs" / "benchmarks"
 TEXTS = Path(__file__).parent / "texts"
@@ -43,11 +44,13 @@ def _text(name: str) -> str:
 
 def _filled(name: str, found: dict[str, Record], deep: str, **more: str) -> str:
     """A text with its places filled: `{tabular[q_steps_ratio]:.0f}`, `{tables[heights]}`, `{about[tabular]}`."""
-    figures = {"tabular": found["tabular"].figures, "analysis": found["analysis"].figures, "deep": found[deep].figures}
-    tables = {make.__name__: markdown(make(figures[bench])) for bench, makes in TABLES.items() for make in makes}
-    about = {name: about_record(record) for name, record in found.items()}
-    places: dict[str, Any] = {**figures, "tables": tables, "about": about, "derived": derived(figures), **more}
-    return _text(name).format_map(places)
+    shown = {"tabular": found["tabular"], "analysis": found["analysis"], "deep": found[deep]}
+    rows = [row for record in shown.values() for row in record.rows]
+    places: dict[str, Any] = {bench: record.figures for bench, record in shown.items()}
+    places["tables"] = {table: markdown(TABLES[table].fill(rows)) for table in TABLES}
+    places["about"] = {name: about_record(record) for name, record in found.items()}
+    places["derived"] = derive(shown["tabular"], shown["deep"])
+    return _text(name).format_map(places | more)
 
 
 def markdown(grid: Grid) -> str:
@@ -60,7 +63,7 @@ def markdown(grid: Grid) -> str:
     """
     rule = "|---|" + "---:|" * (len(grid.heads) - 1)
     return "\n".join(
-        ("| " + " | ".join(grid.heads) + " |", rule, *("| " + " | ".join(row) + " |" for row in grid.rows))
+        ("| " + " | ".join(grid.heads) + " |", rule, *("| " + " | ".join(line) + " |" for line in grid.lines))
     )
 
 
@@ -71,23 +74,22 @@ def about_record(record: Record) -> str:
     parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []
     parts += [str(machine["gpu"])] if "gpu" in machine else []
     used = ", ".join(f"{SPELT.get(name, name)} {version}" for name, version in record.versions.items())
-    busy = f"; {machine['load']} programs wanted a core, this one among them" if "load" in machine else ""
+    busy = f"; load average {machine['load']}" if "load" in machine else ""
     where = f"{', '.join(parts)}, {machine['system']}; {used}{busy}"
     return f"`{record.command}` on {record.date}: {where} ([record](benchmarks/{record.name}.json))."
 
 
-def derived(figures: dict[str, Figures]) -> dict[str, float]:
+def derive(tabular: Record, deep: Record) -> dict[str, float]:
     """Numbers of the text that are other figures in other units."""
-    deep = figures["deep"]
-    most = numbers(deep, "many_ppo_epoch_ns_", "_envs")[-1]
-    operations = 6 * deep["ppo_weights"]  # two a weight forwards, four backwards
-    rate = operations / deep[f"many_ppo_epoch_ns_{most}_envs"]
+    figures = deep.figures
+    _, epoch_ns = points(deep.rows, "envs", "many_ppo_epoch_ns")[-1]
+    operations = 6 * figures["ppo_weights"]  # per weight, two forwards and four backwards
     return {
-        "update_ns": 1e9 / figures["tabular"]["cprm_updates_per_s"],
-        "random_ns": 1e9 / deep["random_steps_per_s"],
-        "random_g": deep["random_steps_per_s"] / 1e9,
-        "ppo_m": deep["many_ppo_steps_per_s"] / 1e6,
+        "update_ns": 1e9 / tabular.figures["cprm_updates_per_s"],
+        "random_ns": 1e9 / figures["random_steps_per_s"],
+        "random_g": figures["random_steps_per_s"] / 1e9,
+        "ppo_m": figures["many_ppo_steps_per_s"] / 1e6,
         "epoch_kflop": operations / 1e3,
-        "epoch_gflops": rate,
-        "epoch_tflops": rate / 1e3,
+        "epoch_gflops": operations / epoch_ns,
+        "epoch_tflops": operations / epoch_ns / 1e3,
     }

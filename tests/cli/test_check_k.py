@@ -79,7 +79,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("letter", "--height", 0, "--rule", "block"), "--height 1 or more"),
         (("maze-10x10", "--depth", 60), "would not fit"),
         (("paint", "--k", "5", "--draw", "w.png"), "no witness to draw"),
-        (("deliver-8", "--k", "0", "--draw", "w.gif"), "no format to plot in"),
+        (("deliver-8", "--k", "0", "--draw", "w.gif"), "a format for plots"),
     ],
 )
 def test_wrong_turns(pdrm, tmp_path, monkeypatch, arguments, message):

@@ -5,7 +5,7 @@ import pytest
 
 from pdrm import catalogue
 from pdrm.domains import domain
-from pdrm.domains.grids import shipped_map
+from pdrm.domains.grids import load_shipped_map
 from tests.domains.walks import reachable, reverse, run, shortest, walk, words
 
 
@@ -72,7 +72,7 @@ def test_a_bump_on_the_way_may_spoil_the_way_back():
 @pytest.mark.parametrize(("size", "steps", "limit"), [(5, 5, 15), (10, 15, 150), (20, 24, 300)])
 def test_mazes_have_their_distance_loops_and_dead_ends(size, steps, limit):
     maze = domain(f"maze-{size}x{size}")
-    grid = shipped_map(f"maze-{size}x{size}", places="xt", start="x")
+    grid = load_shipped_map(f"maze-{size}x{size}", places="xt", start="x")
     assert maze.picture.size == (size, size)
     assert grid.distances(grid.starts[0])[grid.places("t")[0]] == steps
     assert maze.step_limit == limit
@@ -128,7 +128,7 @@ def test_the_printed_limit_of_the_10x10_maze_can_be_set():
 @pytest.mark.parametrize("name", ["multi-10x10", "multi-20x20"])
 def test_multiple_treasure_maze_in_order(name):
     maze = domain(name)
-    grid = shipped_map(name, places="xst", start="x")
+    grid = load_shipped_map(name, places="xst", start="x")
     (x,), (s,), treasures = grid.starts, grid.places("s"), grid.places("t")
     there = way_between(grid, x, s, set())
     labels, _ = walk(maze, there)
@@ -160,7 +160,7 @@ def way_between(grid, source, target, avoid):
 
 def test_nothing_is_found_before_the_safe_place_or_while_carrying():
     maze = domain("multi-10x10")
-    grid = shipped_map("multi-10x10", places="xst", start="x")
+    grid = load_shipped_map("multi-10x10", places="xst", start="x")
     (x,), (s,) = grid.starts, grid.places("s")
     near = (2, 1)  # a treasure two steps from the start
     assert grid.at(near) == "t"
@@ -246,7 +246,7 @@ def test_deliver_allows_the_returns_it_says():
 
 def nearest_steps(event):
     """Steps of an agent that always goes to the nearest place of the next type (the first in reading order of several)."""
-    grid = shipped_map("deliver", places="MSCP")
+    grid = load_shipped_map("deliver", places="MSCP")
     letter = {"mall": "M", "store": "S", "cafe": "C", "post": "P"}
     (here,), steps = grid.starts, 0
     for place in sequence(event):

@@ -10,8 +10,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from pdrm.domains import water
+from pdrm.domains.finite_env import WATER_IDS
 from pdrm.domains.water import Water, WaterWorld, advance, begin, observe, water_world
-from pdrm.domains.water_env import IDS, WaterEnv
+from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain
 
 WORLD = WaterWorld()
@@ -118,7 +119,7 @@ def test_the_jax_twin_goes_the_same_way(side):
     assert len(set(emitted)) >= 3
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", WATER_IDS)
 @pytest.mark.parametrize("continuous", [False, True])
 def test_gymnasium_is_content(name, continuous):
     with warnings.catch_warnings():
@@ -126,7 +127,7 @@ def test_gymnasium_is_content(name, continuous):
         warnings.filterwarnings("ignore", message=".*not able to test alternative render modes.*")
         env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
         check_env(env.unwrapped)
-    assert env.unwrapped.world.name.startswith(IDS[name])
+    assert env.unwrapped.world.name.startswith(WATER_IDS[name])
 
 
 def test_the_limit_truncates_and_nothing_terminates():

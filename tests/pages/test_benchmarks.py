@@ -1,26 +1,23 @@
 """The page of benchmarks: its pictures show what the records say, and it stands without a GPU's record."""
 
 import re
+import shutil
 from pathlib import Path
 
-import pytest
-
 from pages import benchmarks
-from pages.bench_pictures import pictures
-from pages.bench_plots import Axis, Bar, Curve, curve_plot, ratio_plot, share_plot
+from pages.bench_pictures import Axis, Bar, Curve, pictures, plot_curves, plot_ratios, plot_shares
 from pages.benchmarks import GPU, RECORDS, benchmarks_page, records
+from pdrm.bench.bench_display import TABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("name", pictures())
-def test_a_picture_shows_what_the_records_say_now(name):
-    drawn = (DOCS / "images" / name).read_text()
-    assert drawn.endswith(f"<!-- shows {pictures()[name].digest} -->\n"), "draw it anew: python -m pages benchmarks.md"
-    assert f"images/{name}" in (DOCS / "benchmarks.md").read_text()
-
-
-def test_no_picture_is_left_over():
+def test_pictures_show_what_the_records_say_now():
+    page = (DOCS / "benchmarks.md").read_text()
+    for name, picture in pictures().items():
+        drawn = (DOCS / "images" / name).read_text()
+        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), "draw it again: python -m pages benchmarks.md"
+        assert f"images/{name}" in page
     assert {path.name for path in (DOCS / "images").glob("bench-*")} == set(pictures())
 
 
@@ -31,22 +28,23 @@ def test_a_picture_is_an_svg_and_the_same_bytes_each_time():
 
 
 def test_plots_say_what_they_were_given():
-    bars = ratio_plot([Bar("steps", "a peer", 20.0), Bar("updates", "another", 300.0)])
+    bars = plot_ratios([Bar("steps", "a peer", 20.0), Bar("updates", "another", 300.0)])
     assert [text.get_text() for text in bars.axes[0].texts] == ["20.0×", "300×"]
-    curves = curve_plot([Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True))
+    curves = plot_curves([Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True))
     assert curves.axes[0].get_ylim()[0] == 0
-    shares = share_plot({"64": {"collecting": 3.0, "learning": 1.0}}, "share of the time")
+    shares = plot_shares({"64": {"collecting": 3.0, "learning": 1.0}})
     assert [text.get_text() for text in shares.axes[0].texts] == ["75 %", "25 %"]
 
 
-@pytest.mark.parametrize("name", records())
-def test_a_record_says_where_it_is_from(name):
-    record = records()[name]
-    assert record.name == name
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record.date)
-    assert record.command.split()[0] in ("pdrm", "python")
-    assert {"cpu", "cores", "system"} <= set(record.machine)
-    assert {"python", "pdrm", "numpy"} <= set(record.versions)
+def test_records_say_where_they_are_from_and_fill_every_table():
+    for name, record in records().items():
+        assert record.name == name
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", record.date)
+        assert record.command.split()[0] in ("pdrm", "python")
+        assert {"cpu", "cores", "system"} <= set(record.machine)
+        assert {"python", "pdrm", "numpy"} <= set(record.versions)
+    rows = [row for record in records().values() for row in record.rows]
+    assert [name for name, table in TABLES.items() if not table.fill(rows).lines] == []
 
 
 def test_the_promised_figures_are_recorded():
@@ -56,22 +54,15 @@ def test_the_promised_figures_are_recorded():
     assert "sb3_ppo_ratio" in found["deep-cpu"].figures
 
 
-def test_without_a_gpu_the_page_says_how_to_record_one(monkeypatch, tmp_path):
+def test_the_page_with_and_without_a_gpu(monkeypatch, tmp_path):
+    """In place of a GPU's record any record of the deep bench will do."""
     for name in ("tabular", "analysis", "deep-cpu"):
-        (tmp_path / f"{name}.json").write_bytes((RECORDS / f"{name}.json").read_bytes())
+        shutil.copy(RECORDS / f"{name}.json", tmp_path)
     monkeypatch.setattr(benchmarks, "records", lambda: records(tmp_path))
-    assert "python -m pdrm.bench.deep_bench" in benchmarks_page()
-
-
-def test_with_a_gpu_the_page_shows_it(monkeypatch, tmp_path):
-    """Any record of the deep bench will do: the figures on many environments are the same."""
-    for name in ("tabular", "analysis", "deep-cpu"):
-        (tmp_path / f"{name}.json").write_bytes((RECORDS / f"{name}.json").read_bytes())
+    assert 'record_bench("deep"' in benchmarks_page()
     text = (RECORDS / "deep-cpu.json").read_text()
-    (tmp_path / f"{GPU}.json").write_text(
-        text.replace('"cores"', '"gpu": "a fast one", "cores"').replace("deep-cpu", GPU)
-    )
-    monkeypatch.setattr(benchmarks, "records", lambda: records(tmp_path))
+    text = text.replace('"cores"', '"gpu": "a fast one", "cores"').replace("deep-cpu", GPU)
+    (tmp_path / f"{GPU}.json").write_text(text)
     page = benchmarks_page().partition("### On a GPU")[2]
     assert "a fast one" in page
-    assert "environments | random steps a second" in page
+    assert "environments | random steps per second" in page

@@ -1,4 +1,4 @@
-"""What a bench found, kept: its figures with the command, the day, the machine and the versions, as one small JSON file."""
+"""Benches run and recorded: the rows with the command, the date, the machine and the versions, as one small JSON file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from pdrm import __version__
-from pdrm.files import write_atomically
+from pdrm.bench.bench_rows import Figures, OnProgress, Row, flatten
+from pdrm.errors import BadSetting
+from pdrm.files import ensure_folder, write_atomically
 
-Figures = dict[str, float]
-"""Named numbers, as `pdrm bench --json` prints them."""
-Told = Callable[[str, float], None]
-"""Called with what is measured next, and the share of the bench that is done."""
-
-USED = {
+BENCHES = ("tabular", "analysis", "deep")
+LONGEST = 3_600
+"""Seconds that a bench may be asked to take."""
+PACKAGES = {
     "tabular": ("numpy", "numba", "gymnasium", "pyrewardmachines"),
     "analysis": ("numpy", "numba", "stormpy"),
     "deep-cpu": ("numpy", "jax", "optax", "gymnasium", "torch", "stable-baselines3"),
@@ -41,38 +42,54 @@ class Record:
     date: str
     machine: dict[str, str | int | float]
     versions: dict[str, str]
-    figures: Figures
+    rows: tuple[Row, ...]
+
+    @property
+    def figures(self) -> Figures:
+        """All figures as one flat object."""
+        return flatten(self.rows)
 
 
-def recorded(name: str, command: str, figures: Figures) -> Record:
-    """The figures with everything about here and now that they depend on.
-
-    >>> record = recorded("tabular", "pdrm bench tabular", {"one": 1 / 3})
-    >>> record.figures, "cores" in record.machine, "numba" in record.versions
-    ({'one': 0.333333}, True, True)
-    """
-    today = datetime.now(UTC).date().isoformat()
+def run_bench(bench: str, seconds: float, on_progress: OnProgress) -> Record:
+    """Run one of the `BENCHES`; `seconds` is about how long it measures beside its peer."""
+    if not 0 < seconds <= LONGEST:
+        raise BadSetting(f"a bench cannot measure for {seconds:g} seconds", fix="use --seconds 20")
+    name, rows = _start(bench, seconds, on_progress)
     return Record(
+        command=f"pdrm bench {bench} --seconds {seconds:g}",
+        rows=tuple(row.rounded() for row in rows),
         name=name,
-        command=command,
-        date=today,
-        machine=machine(),
-        versions=versions(name),
-        figures=rounded(figures),
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=list_versions(name),
     )
 
 
-def rounded(figures: Figures) -> Figures:
-    """Six digits of what was measured, which is more than any clock is good for; what was counted as it is.
+def _start(bench: str, seconds: float, on_progress: OnProgress) -> tuple[str, Iterator[Row]]:
+    """What the record is called, and its rows; the import says what to install where a peer is missing."""
+    if bench == "tabular":
+        from pdrm.bench.tabular_bench import bench_tabular
 
-    >>> rounded({"states": 2204977.0, "ratio": 2 / 3})
-    {'states': 2204977, 'ratio': 0.666667}
-    """
-    return {name: int(value) if float(value).is_integer() else float(f"{value:.6g}") for name, value in figures.items()}
+        return bench, bench_tabular(seconds, on_progress)
+    if bench == "analysis":
+        from pdrm.bench.analysis_bench import bench_analysis
+
+        return bench, bench_analysis(seconds, on_progress)
+    import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
+    from pdrm.bench.deep_bench import bench_deep, uses_gpu
+
+    return "deep-gpu" if uses_gpu() else "deep-cpu", bench_deep(seconds, on_progress)
 
 
-def machine() -> dict[str, str | int | float]:
-    """The computer in words: processor, cores, memory, GPU if any, the system, and how many programs want a core now."""
+def record_bench(bench: str, seconds: float, folder: str | Path) -> Path:
+    """Run a bench, with its progress on standard error, and write its record into a folder; returns the file."""
+    into = ensure_folder(Path(folder), fix="choose another folder")
+    record = run_bench(bench, seconds, lambda what, done: print(f"{done:4.0%} {what}", file=sys.stderr))  # noqa: T201
+    return write_record(record, into)
+
+
+def describe_machine() -> dict[str, str | int | float]:
+    """Processor, cores, memory, GPU if there is one, operating system and load average."""
     about: dict[str, str | int | float] = {"cpu": _processor(), "cores": os.cpu_count() or 1}
     if hasattr(os, "sysconf"):
         about["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
@@ -80,7 +97,10 @@ def machine() -> dict[str, str | int | float]:
         asked = subprocess.run(ASK_GPU, capture_output=True, text=True, check=False)  # noqa: S603 - our own question
         names = asked.stdout.strip().splitlines() if asked.returncode == 0 else []
         about |= {"gpu": ", ".join(names)} if names else {}
-    about["system"] = _system()
+    try:
+        about["system"] = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        about["system"] = f"{platform.system()} {platform.release()}"
     return about | ({"load": round(os.getloadavg()[0], 1)} if hasattr(os, "getloadavg") else {})
 
 
@@ -91,35 +111,32 @@ def _processor() -> str:
     return next(models, "") or platform.processor() or platform.machine()
 
 
-def _system() -> str:
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        return f"{platform.system()} {platform.release()}"
+def list_versions(name: str) -> dict[str, str]:
+    """The versions of Python, of pdrm, and of the packages that a record's figures depend on.
 
-
-def versions(name: str) -> dict[str, str]:
-    """Python's, ours, and those of the packages that a record's figures depend on.
-
-    >>> list(versions("analysis"))[:4]
+    >>> list(list_versions("analysis"))[:4]
     ['python', 'pdrm', 'numpy', 'numba']
     """
     found = {"python": platform.python_version(), "pdrm": __version__}
-    for package in USED[name]:
+    for package in PACKAGES[name]:
         try:
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # carried along without being installed
+        except metadata.PackageNotFoundError:  # on the path without being installed
             continue
     return found
 
 
 def write_record(record: Record, folder: Path) -> Path:
-    """Write it into a folder, under its name; returns the file."""
+    """Write it into a folder, under its name, with a line for each row; returns the file."""
+    head = {name: value for name, value in asdict(record).items() if name != "rows"}
+    rows = [json.dumps(asdict(row), ensure_ascii=False) for row in record.rows]
+    text = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}") + ',\n "rows": [\n  '
     path = folder / f"{record.name}.json"
-    write_atomically(path, (json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, (text + ",\n  ".join(rows) + "\n ]\n}\n").encode())
     return path
 
 
 def read_record(path: Path) -> Record:
-    """What was written."""
-    return Record(**json.loads(path.read_text(encoding="utf-8")))
+    """Read what `write_record` wrote."""
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    return Record(**fields | {"rows": tuple(Row(**row) for row in fields["rows"])})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 from pdrm.domains.water import WaterWorld
@@ -18,33 +19,27 @@ try:
 except ImportError as error:
     raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
 
+SHARED = (
+    *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda"),
+    *("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"),
+)
+"""Settings that have the same names on both sides."""
 
-def task(world: WaterWorld, machine: str = "water") -> MachineEnv:
+
+def water_task(world: WaterWorld) -> MachineEnv:
     """WaterWorld and its machine as one flat environment."""
-    return wrap(WaterEnv(world), machine, "info", TopK(1), flatten=True)
+    return wrap(WaterEnv(world), "water", "info", TopK(1), flatten=True)
 
 
 def sb3_ppo(world: WaterWorld, chosen: settings.PPO) -> Callable[[int], None]:
     """A function that trains for so many steps more; torch on one thread, with which networks this small are fastest."""
     torch.set_num_threads(1)
-    envs = DummyVecEnv([lambda: task(world)] * chosen.n_envs)
-    model = PPO(
-        "MlpPolicy",
-        envs,
-        learning_rate=chosen.learning_rate,
-        n_steps=chosen.n_steps,
-        batch_size=chosen.batch_size,
-        n_epochs=chosen.n_epochs,
-        gamma=chosen.gamma,
-        gae_lambda=chosen.gae_lambda,
-        clip_range=chosen.clip_range,
-        ent_coef=chosen.ent_coef,
-        vf_coef=chosen.vf_coef,
-        max_grad_norm=chosen.max_grad_norm,
-        policy_kwargs={"net_arch": list(chosen.net_arch)},
-        device="cpu",
-        seed=0,
-    )
+    given = {name: getattr(chosen, name) for name in SHARED}
+    network = {"net_arch": list(chosen.net_arch)}
+    envs = DummyVecEnv([lambda: water_task(world)] * chosen.n_envs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about batches that do not divide the steps, as the paper's do not
+        model = PPO("MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given)
 
     def learn(steps: int) -> None:
         model.learn(steps, reset_num_timesteps=False)

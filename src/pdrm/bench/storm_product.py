@@ -1,14 +1,13 @@
 """A product given to Storm (the package `stormpy`), to be measured beside ours on the same numbers.
 
 A discount γ becomes a jump to a sink with probability 1 - γ at every step; a value is the largest expected reward until the
-sink. Storm's bounds want rewards that are not negative: where some are, all are raised by one number, and the end of an
-episode is a state that goes on paying it, which raises every value alike. Storm is loaded by name when it is asked for: it
-is a peer to compare with, under a licence of its own (GPL), and no part of this package.
+sink. Storm's bounds need rewards that are not negative: where some are, all are raised by one number, and the end of an
+episode is a state that goes on paying it, which raises every value alike. Storm is a peer to compare with, under a licence of
+its own (GPL), and not a part of this package.
 """
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from time import process_time as clock
 from typing import Any, NamedTuple
@@ -20,6 +19,15 @@ from pdrm.analysis.value_kernel import extremes
 from pdrm.errors import MissingPackage
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import FiniteProduct
+
+try:
+    import stormpy
+except ImportError as error:
+    raise MissingPackage(
+        "Storm, which this is measured against, is not installed", fix="pip install stormpy"
+    ) from error
+
+stormpy.developer.set_log_level(stormpy.developer.LogLevel.ERR)  # else it warns on standard output
 
 SOUND = ("TOPOLOGICAL", "OPTIMISTIC_VALUE_ITERATION", "SOUND_VALUE_ITERATION", "INTERVAL_ITERATION")
 """Storm's methods that guarantee a precision, its own choice first."""
@@ -46,7 +54,6 @@ class StormProduct:
 
     def solve(self, method: str, precision: float, states: npt.NDArray[np.int64], *, sound: bool = True) -> Solved:
         """Solve it to an absolute precision by one of Storm's methods; the values of some states."""
-        stormpy = loaded()
         environment = stormpy.environments.sound() if sound else stormpy.environments.Environment()
         solver = environment.solver().min_max()
         solver.method = getattr(stormpy.environments.MinMaxMethod, method)
@@ -59,21 +66,8 @@ class StormProduct:
         return Solved(seconds, np.array([result.get_value(x) for x in states.tolist()]) - self.raised)
 
 
-def loaded() -> Any:  # noqa: ANN401 - a module without types
-    """Storm, by name: the package must work without it."""
-    try:
-        stormpy: Any = importlib.import_module("stormpy")
-        stormpy.developer.set_log_level(stormpy.developer.LogLevel.ERR)  # else it warns on standard output
-    except ImportError as error:
-        raise MissingPackage(
-            "Storm, which this is measured against, is not installed", fix="pip install stormpy"
-        ) from error
-    return stormpy
-
-
 def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
     """The product with its states' numbers, then the end, then the sink."""
-    stormpy = loaded()
     count, actions, _ = product.next.shape
     low, _, last_low, _ = extremes(product.next, product.reward, product.place, product.probability)
     raised = max(0.0, -min(low, last_low))

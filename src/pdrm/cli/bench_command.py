@@ -1,4 +1,4 @@
-"""`pdrm bench`: what things cost, measured here and now, interleaved with the peers."""
+"""`pdrm bench`: what things cost, measured here and now, in turns with the peers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from pdrm.errors import BadSetting, MissingPackage, did_you_mean
 from pdrm.progress import show_progress
 
 if TYPE_CHECKING:
-    from pdrm.bench.bench_record import Figures, Told
-
-BENCHES = ("tabular", "analysis", "deep")
+    from pdrm.bench.bench_record import Record
 
 
 def bench(
     what: Annotated[
         str, typer.Argument(help="tabular, analysis or deep; without one, all that this computer can run.")
     ] = "",
-    seconds: Annotated[float, typer.Option(help="How long each measures beside its peer, about.")] = 20.0,
+    seconds: Annotated[float, typer.Option(help="About how long each measures beside its peer.")] = 20.0,
     record: Annotated[
         Path | None,
         typer.Option(help="Write each bench's figures, with the machine and the versions, into this folder as JSON."),
@@ -35,28 +33,32 @@ def bench(
 
     Example: pdrm bench tabular --seconds 20
     """
-    from pdrm.bench.bench_record import rounded
+    from pdrm.bench.bench_display import plot_growth, print_tables
+    from pdrm.drawing.plots import write_plot
     from pdrm.files import ensure_folder
 
-    chosen = _chosen(what, output)
+    chosen = _choose(what, output)
     folder = None if record is None else ensure_folder(record, fix="choose another folder")
-    found, left = _measured(chosen, seconds, folder)
-    if not found or (what and left):
-        raise next(iter(left.values()))
-    if output is not None:
-        _draw(found, output)
+    found, missing = _measure(chosen, seconds, folder)
+    if not found or (what and missing):
+        raise next(iter(missing.values()))
+    if output is not None and "analysis" in found:
+        write_plot(plot_growth(found["analysis"].rows), output)
+        typer.echo(f"wrote {output}", err=True)
     if as_json:
-        print_json(rounded({name: value for figures in found.values() for name, value in figures.items()}))
+        print_json({figure: value for one in found.values() for figure, value in one.figures.items()})
     else:
-        _print(found)
-    for name, error in left.items():
-        typer.echo(f"left out: {name} ({error.message}; fix: {error.fix})", err=True)
+        for one in found.values():
+            print_tables(one)
+    for name, absent in missing.items():
+        typer.echo(f"left out: {name} ({absent.message}; fix: {absent.fix})", err=True)
     if not as_json:
         next_command(f"pdrm bench {list(found)[-1]} --json")
 
 
-def _chosen(what: str, output: Path | None) -> tuple[str, ...]:
-    """The benches that are asked for; faults are named before anything is measured."""
+def _choose(what: str, output: Path | None) -> tuple[str, ...]:
+    """The benches that are asked for; mistakes are reported before anything is measured."""
+    from pdrm.bench.bench_record import BENCHES
     from pdrm.drawing.plots import check_plot_format
 
     if what and what not in BENCHES:
@@ -68,58 +70,25 @@ def _chosen(what: str, output: Path | None) -> tuple[str, ...]:
     return (what,) if what else BENCHES
 
 
-def _measured(
+def _measure(
     chosen: tuple[str, ...], seconds: float, folder: Path | None
-) -> tuple[dict[str, Figures], dict[str, MissingPackage]]:
-    """The figures of each bench, recorded as each ends; and those that something is missing for."""
-    from pdrm.bench.bench_record import recorded, write_record
+) -> tuple[dict[str, Record], dict[str, MissingPackage]]:
+    """The record of each bench, written as each ends; and the benches that a package is missing for."""
+    from pdrm.bench.bench_record import run_bench, write_record
 
-    found: dict[str, Figures] = {}
-    left: dict[str, MissingPackage] = {}
+    found: dict[str, Record] = {}
+    missing: dict[str, MissingPackage] = {}
     with show_progress(len(chosen), "benches") as update:
         for number, name in enumerate(chosen):
 
-            def told(what: str, done: float, name: str = name, number: int = number) -> None:
+            def on_progress(what: str, done: float, name: str = name, number: int = number) -> None:
                 update(number + done, f"{name}: {what}")
 
             try:
-                kept, found[name] = measured(name, seconds, told)
+                found[name] = run_bench(name, seconds, on_progress)
             except MissingPackage as error:
-                left[name] = error
+                missing[name] = error
                 continue
             if folder is not None:
-                path = write_record(recorded(kept, f"pdrm bench {name} --seconds {seconds:g}", found[name]), folder)
-                typer.echo(f"wrote {path}", err=True)
-    return found, left
-
-
-def measured(name: str, seconds: float, told: Told) -> tuple[str, Figures]:
-    """What the record of a bench is called, and its figures."""
-    if name == "deep":
-        import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
-        from pdrm.bench.deep_bench import bench_deep, record_name
-
-        return record_name(), bench_deep(seconds, told)
-    if name == "analysis":
-        from pdrm.bench.analysis_bench import bench_analysis
-
-        return name, bench_analysis(seconds, told)
-    from pdrm.bench.tabular_bench import bench_tabular
-
-    return name, bench_tabular(seconds, told)
-
-
-def _print(found: dict[str, Figures]) -> None:
-    from pdrm.bench.bench_tables import print_tables
-
-    for name, figures in found.items():
-        print_tables(name, figures)
-
-
-def _draw(found: dict[str, Figures], output: Path) -> None:
-    from pdrm.bench.analysis_bench import grown
-    from pdrm.drawing.plots import draw_growth
-
-    if "analysis" in found:
-        draw_growth(grown(found["analysis"]), output)
-        typer.echo(f"wrote {output}", err=True)
+                typer.echo(f"wrote {write_record(found[name], folder)}", err=True)
+    return found, missing

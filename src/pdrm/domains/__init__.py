@@ -1,6 +1,12 @@
-"""Where an agent acts: the paper's domains as finite labelled MDPs, and a user's own from a map, arrays or Gymnasium.
+"""Where an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
 
-Importing this package registers the domains with Gymnasium. Nothing here knows of machines.
+Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium. Read in this order:
+
+- `finite_domain`: the labelled MDP as arrays, and what must hold of it; `outcomes` builds one from a readable function;
+- `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name;
+- `array_domain`, `gymnasium_table` and `domain_files`: domains from arrays, from Gymnasium's tables, and in files;
+- `finite_env`: a domain as a Gymnasium environment; `pictures`: what a state looks like;
+- `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
 """
 
 from pdrm.domains.array_domain import from_arrays

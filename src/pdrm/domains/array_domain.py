@@ -1,4 +1,10 @@
-"""A user's own domain from arrays, and a domain in one `.npz` file."""
+"""A user's own domain from arrays (`from_arrays`), and a domain in one `.npz` file.
+
+In a file the arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a number.
+Required are the arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults of
+`from_arrays`. Domains that test this one are in the same file, their names beginning with `test0.`, `test1.` …. Nothing in
+a file is run: no pickle.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,10 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import KINDS, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
+from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
 from pdrm.domains.outcomes import Words
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
 from pdrm.files import Arrays, read_arrays
-
-# --- A user's own domain from arrays: array-likes in, a checked `FiniteDomain` out.
 
 Integers = npt.NDArray[np.int32]
 Chances = npt.NDArray[np.float64]
@@ -48,15 +52,17 @@ def from_arrays(  # noqa: PLR0913 - named options, each with a default
     >>> line.arrays.next.shape, line.arrays.probability.ravel().tolist(), line.actions
     ((2, 2, 1), [1.0, 1.0, 1.0, 1.0], ('0', '1'))
     """
-    following = _outcomes(name, "next", next, np.int32)
+    following = _to_outcomes(name, "next", next, np.int32)
     shape = following.shape
-    chances = np.ones(shape) if probability is None else _outcomes(name, "probability", probability, np.float64)
+    chances = np.ones(shape) if probability is None else _to_outcomes(name, "probability", probability, np.float64)
     if probability is None and shape[2] > 1:
         raise BadArrays(f"domain `{name}` has {shape[2]} outcomes and no probabilities", fix="give `probability`")
-    pays = np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else _outcomes(name, "reward", reward, np.float64)
+    pays = (
+        np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else _to_outcomes(name, "reward", reward, np.float64)
+    )
     ends = np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_)
-    emitted = _outcomes(name, "label", label, np.int32)
-    starts = _starts({start: 1.0} if isinstance(start, int) else start, start_label)
+    emitted = _to_outcomes(name, "label", label, np.int32)
+    starts = _to_starts({start: 1.0} if isinstance(start, int) else start, start_label)
     arrays = DomainArrays(following, chances, emitted, pays, ends, *starts)
     sets = tuple(frozenset(events_of) for events_of in labels)
     declared = tuple(sorted(frozenset().union(*sets))) if events is None else tuple(events)
@@ -64,7 +70,7 @@ def from_arrays(  # noqa: PLR0913 - named options, each with a default
     return FiniteDomain(name, arrays, sets, declared, acts, step_limit, called, **words)
 
 
-def _starts(start: Mapping[int, float], label: int) -> tuple[Integers, Chances, Integers]:
+def _to_starts(start: Mapping[int, float], label: int) -> tuple[Integers, Chances, Integers]:
     """The outcomes of a reset, all with one label."""
     return (
         np.array(list(start), np.int32),
@@ -73,7 +79,7 @@ def _starts(start: Mapping[int, float], label: int) -> tuple[Integers, Chances, 
     )
 
 
-def _outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number]) -> npt.NDArray[Number]:
+def _to_outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number]) -> npt.NDArray[Number]:
     """The values as a new array of that type with three axes; numbers that the type cannot hold are refused."""
     try:
         given = np.array(values)
@@ -91,11 +97,7 @@ def _outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number]) 
     return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)
 
 
-# --- A domain in one `.npz` file: its arrays by name, and `words`, a JSON text with everything that is not a number.
-#
-# Required are the arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults of
-# `from_arrays`. Domains that test this one are kept in the same file, their names beginning `test0.`, `test1.` ….
-# Nothing in a file is run: no pickle.
+# --- A domain in a file
 
 VERSION = 1
 WORDS = "words"
@@ -113,14 +115,14 @@ def domain_bytes(domain: FiniteDomain) -> bytes:
     'row 0, column 0; A shows'
     """
     buffer = io.BytesIO()
-    np.savez(buffer, **_arrays(domain, ""))  # type: ignore[arg-type]
+    np.savez(buffer, **_collect_arrays(domain, ""))  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
 def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
     """The domain in a file's bytes; `name` is used where it gives none."""
     try:
-        return _domain(read_arrays(data), "", name)
+        return _build_domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
         raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
     except KeyError as error:
@@ -130,24 +132,24 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
 
 
 def _bad(file: str, why: str) -> BadDomainFile:
-    return BadDomainFile(f"{file} holds no domain's arrays, or is damaged: {why}", fix="write it with pdrm.save_domain")
+    return BadDomainFile(f"{file} is damaged or does not hold a domain: {why}", fix="write it with pdrm.save_domain")
 
 
-def _arrays(domain: FiniteDomain, prefix: str) -> Arrays:
+def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
     """Everything a domain is, by name."""
     words: dict[str, Any] = {field: getattr(domain, field) for field in PLAIN}
     words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
     if domain.picture is not None:
         scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
         words["picture"] = {"scenes": scenes, "scene": domain.picture.scene, "cell": domain.picture.cell}
-    found: Arrays = {f"{prefix}{field}": getattr(domain.arrays, field) for field in KINDS}
+    found: Arrays = {f"{prefix}{field}": getattr(domain.arrays, field) for field in ARRAY_TYPES}
     found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
     for number, test in enumerate(domain.tests):
-        found |= _arrays(test, f"{prefix}test{number}.")
+        found |= _collect_arrays(test, f"{prefix}test{number}.")
     return found
 
 
-def _domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
+def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     """The domain whose arrays' names begin so."""
     words = json.loads(str(arrays[prefix + WORDS]))
     _check_words(words)
@@ -167,12 +169,12 @@ def _domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
         **known,
     )
     if f"{prefix}start_state" in arrays:
-        begins = {field: arrays[prefix + field].astype(KINDS[field][0], casting="same_kind") for field in STARTS}
+        begins = {field: arrays[prefix + field].astype(ARRAY_TYPES[field][0], casting="same_kind") for field in STARTS}
         domain = replace(domain, arrays=domain.arrays._replace(**begins))
     tests = list[FiniteDomain]()
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
-        tests.append(_domain(arrays, f"{prefix}test{len(tests)}.", name))
-    picture = _picture(words["picture"], domain.states) if words.get("picture") else None
+        tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
+    picture = _build_picture(words["picture"], domain.states) if words.get("picture") else None
     return replace(domain, picture=picture, tests=tuple(tests))
 
 
@@ -181,20 +183,20 @@ def _check_words(words: Any) -> None:  # noqa: ANN401 - any JSON value
     if not isinstance(words, dict):
         raise ValueError("its words are not a JSON object")  # noqa: TRY004 - a fault of the file
     if words.get("pdrm_domain", VERSION) != VERSION:
-        raise ValueError(f"it is of version {words['pdrm_domain']}, and this program reads {VERSION}")
+        raise ValueError(f"it has version {words['pdrm_domain']}, and this program reads version {VERSION}")
     lists = [words[field] for field in ("events", "actions", "state_names") if words.get(field) is not None]
     if not all(isinstance(values, list) for values in (*lists, words["labels"], *words["labels"])):
-        raise ValueError("labels, events, actions and state_names are lists")
+        raise ValueError("labels, events, actions and state_names must be lists")
     names = [word for values in (*lists, *words["labels"]) for word in values]
     names += [words[field] for field in ("name", "machine") if words.get(field) is not None]
     if not all(isinstance(word, str) for word in names):
-        raise ValueError("events, labels, actions and names are texts")
+        raise ValueError("events, labels, actions and names must be strings")
     for field in ("lowest", "highest"):
         if not isinstance(words.get(field), int | float | None):
             raise ValueError(f"`{field}` is not a number")  # noqa: TRY004 - a fault of the file
 
 
-def _picture(record: dict[str, Any], states: int) -> Picture:
+def _build_picture(record: dict[str, Any], states: int) -> Picture:
     """The picture, which must show every state inside its scene."""
     scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
     picture = Picture(scenes, tuple(map(int, record["scene"])), tuple((int(r), int(c)) for r, c in record["cell"]))

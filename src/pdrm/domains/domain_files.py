@@ -1,4 +1,4 @@
-"""Domains in files: a map (text) or arrays (`.npz`). So one's own domain needs no class, and no code is run to load it."""
+"""Domains in files: a map (text) or arrays (`.npz`). Your own domain needs no class, and loading it runs no code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from pathlib import Path
 
 from pdrm.domains.array_domain import domain_bytes, parse_array_file
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import read_bytes
 from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadDomainFile, CannotOpen, TooLarge, UnknownDomain, UnknownFormat, did_you_mean
+from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
 from pdrm.files import means_name, write_atomically
 
 ARRAYS = ".npz"
-LARGEST_FILE = 2**30
-"""Bytes of a domain's file at most."""
 ZIPPED = b"PK"
 """What the bytes of an `.npz` begin with, whatever its name."""
 
@@ -31,7 +30,7 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     ('key',)
     """
     file = Path(path)
-    data = _read(file)
+    data = read_bytes(file)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
         return parse_array_file(data, file.stem, str(file))
     try:
@@ -54,7 +53,7 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     if file.suffix != ARRAYS:
-        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` ends otherwise"
+        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` has another ending"
         raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
     write_atomically(file, domain_bytes(domain))
 
@@ -73,16 +72,5 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
         raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
     hint = did_you_mean(str(name), (*names(), *SIDES))
     raise UnknownDomain(
-        f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or {ARRAYS})"
+        f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or an {ARRAYS} file)"
     )
-
-
-def _read(file: Path) -> bytes:
-    """The bytes of a file that is not too large."""
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise TooLarge(f"{file} has more than {LARGEST_FILE:,} bytes", fix="is it a domain?")
-        return file.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error

@@ -1,4 +1,8 @@
-"""The labelled Markov decision process of Section 2, finite and as arrays, and what must hold of them."""
+"""The labelled Markov decision process of Section 2, finite and as arrays, and what must hold of them.
+
+`DomainArrays` holds integers and floats only, so that it passes unchanged into Numba and JAX. `FiniteDomain` adds the words:
+names of states, actions and events, the step limit, how to draw a state, and the range of returns.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,32 @@ import numpy.typing as npt
 
 from pdrm.errors import BadArrays, BadDomainSetting
 
-# --- How a state looks on a grid: data only, drawn as text or pixels elsewhere.
+Label = frozenset[str]
+"""The set of events true after a transition."""
 
-WALL = "#"
-FLOOR = "."
+NO_LABEL = -1
+"""In `start_label`: the domain emits nothing at reset (a machine reads the empty label, and does not read this)."""
+
+WALL, FLOOR = "#", "."
+"""Cells of a grid that are not places."""
+
+ROUNDING = 1e-9
+"""How far a sum of probabilities may be from 1."""
+
+MOST_STEPS = 2**31 - 1
+"""The highest step limit."""
+
+ARRAY_TYPES = {
+    "next": ("int32", 3),
+    "probability": ("float64", 3),
+    "label": ("int32", 3),
+    "reward": ("float64", 3),
+    "terminal": ("bool", 1),
+    "start_state": ("int32", 1),
+    "start_probability": ("float64", 1),
+    "start_label": ("int32", 1),
+}
+"""The type of each array, and how many axes it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,154 +71,6 @@ class Picture:
         """Rows and columns."""
         rows = self.scenes[0].rows
         return len(rows), len(rows[0])
-
-
-# --- What must hold of the arrays and words of a finite domain. A fault names the state, the action and the outcome.
-
-ROUNDING = 1e-9
-"""How far a sum of probabilities may be from 1."""
-
-MOST_STEPS = 2**31 - 1
-"""The highest step limit."""
-
-KINDS = {
-    "next": ("int32", 3),
-    "probability": ("float64", 3),
-    "label": ("int32", 3),
-    "reward": ("float64", 3),
-    "terminal": ("bool", 1),
-    "start_state": ("int32", 1),
-    "start_probability": ("float64", 1),
-    "start_label": ("int32", 1),
-}
-"""The type of each array, and how many axes it has."""
-
-Array = npt.NDArray[Any]
-
-
-def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str, ...], step_limit: int) -> None:
-    """Labels use declared events, nothing is listed twice, and there is a step limit."""
-    if len(set(events)) < len(events):
-        raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
-    if len(set(labels)) < len(labels):
-        raise BadArrays(f"domain `{name}` lists a label twice", fix="list each label once and refer to it by position")
-    for position, label in enumerate(labels):
-        for event in sorted(label - set(events)):
-            raise BadArrays(
-                f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
-                fix="declare the event",
-            )
-    if isinstance(step_limit, bool) or not isinstance(step_limit, int) or not 1 <= step_limit <= MOST_STEPS:
-        fix = f"a whole number from 1 to {MOST_STEPS:,}"
-        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit!r}", fix=fix)
-
-
-def check_range(name: str, lowest: float | None, highest: float | None) -> None:
-    """Returns are normalised by the two, so the lowest is below the highest."""
-    if lowest is not None and highest is not None and not lowest < highest:
-        fault = f"domain `{name}`: the lowest return is {lowest:g} and the highest {highest:g}"
-        raise BadDomainSetting(fault, fix="give a lowest below the highest, or neither")
-
-
-def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
-    """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
-    _check_kinds(name, arrays)
-    outcomes = arrays.next.shape[2]
-    for field in ("next", "probability", "label", "reward"):
-        _check_shape(name, field, getattr(arrays, field), (states, actions, outcomes))
-    _check_shape(name, "terminal", arrays.terminal, (states,))
-    starts = arrays.start_state.shape
-    for field in ("start_probability", "start_label"):
-        _check_shape(name, field, getattr(arrays, field), starts)
-    if min(states, actions, outcomes, starts[0]) < 1:
-        raise BadArrays(
-            f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts[0]} starts",
-            fix="give at least one of each",
-        )
-    used = arrays.probability > 0
-    _refuse(name, "next", arrays.next, (arrays.next < 0) | (arrays.next >= states), f"states are 0 to {states - 1}")
-    _refuse(name, "label", arrays.label, (arrays.label < 0) | (arrays.label >= labels), f"labels are 0 to {labels - 1}")
-    _refuse(name, "reward", arrays.reward, used & ~np.isfinite(arrays.reward), "rewards are finite numbers")
-    _check_probability(name, "probability", arrays.probability)
-    _check_probability(name, "start_probability", arrays.start_probability)
-    start, first = arrays.start_state, arrays.start_label
-    _refuse(name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}")
-    _refuse(name, "start_label", first, (first < -1) | (first >= labels), f"labels are 0 to {labels - 1}, -1 for none")
-
-
-def check_shared(domain: FiniteDomain, test: FiniteDomain) -> None:
-    """A domain that tests another means the same by a state's number, an action's and a label's."""
-    if len(test.state_names) != len(domain.state_names):
-        differs = f"it has {len(test.state_names)} states, not {len(domain.state_names)}"
-    elif test.actions != domain.actions:
-        differs = f"its actions are {_listed(test.actions)}, not {_listed(domain.actions)}"
-    elif test.labels != domain.labels:
-        differs = _other_label(domain.labels, test.labels)
-    else:
-        return
-    raise BadArrays(
-        f"`{test.name}` cannot test `{domain.name}`: {differs}",
-        fix="the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them",
-    )
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    return " ".join(words[:8]) + (f" … ({len(words)})" if len(words) > 8 else "")
-
-
-def _other_label(labels: tuple[frozenset[str], ...], others: tuple[frozenset[str], ...]) -> str:
-    """The first label that differs."""
-    for position, (label, other) in enumerate(zip(labels, others, strict=False)):
-        if label != other:
-            names = ["{" + ", ".join(sorted(found)) + "}" for found in (other, label)]
-            return f"its label {position} is {names[0]}, not {names[1]}"
-    return f"it has {len(others)} labels, not {len(labels)}"
-
-
-def _check_kinds(name: str, arrays: DomainArrays) -> None:
-    for field, (kind, axes) in KINDS.items():
-        array = getattr(arrays, field)
-        found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
-        if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
-            raise BadArrays(
-                f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes",
-                fix="`from_arrays` converts what it is given",
-            )
-
-
-def _check_shape(name: str, field: str, array: Array, shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise BadArrays(f"domain `{name}`: `{field}` has shape {array.shape}, not {shape}", fix="make the shapes agree")
-
-
-def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
-    _refuse(name, field, array, ~((array >= 0) & (array <= 1 + ROUNDING)), "probabilities are between 0 and 1")
-    total = array.sum(axis=-1)
-    _refuse(name, f"the sum of {field}", np.asarray(total), np.asarray(abs(total - 1) > ROUNDING), "it must be 1")
-
-
-def _refuse(name: str, field: str, array: Array, wrong: npt.NDArray[np.bool_], rule: str) -> None:
-    """Raise at the first wrong entry."""
-    if wrong.any():
-        place = tuple(int(index) for index in np.argwhere(wrong)[0])
-        axes = ("state", "action", "outcome") if not field.endswith(("start_state", "start_label")) else ("start",)
-        if field.endswith("start_probability"):
-            axes = ("start",)
-        where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
-        at = f" at {where}" if where else ""
-        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{at}", fix=rule)
-
-
-# --- The labelled Markov decision process of Section 2, finite and as arrays.
-#
-# `DomainArrays` holds integers and floats only, so that it passes unchanged into Numba and JAX; `FiniteDomain` adds the words:
-# names of states, actions and events, the step limit, how to draw a state, and the range of returns.
-
-Label = frozenset[str]
-"""The set of events true after a transition."""
-
-NO_LABEL = -1
-"""In `start_label`: the domain emits nothing at reset (the empty label would be read; this is not)."""
 
 
 class DomainArrays(NamedTuple):
@@ -249,7 +127,7 @@ class FiniteDomain:
     highest: float | None = None
     """The highest return of an episode with that machine, undiscounted, where known."""
     tests: tuple[FiniteDomain, ...] = ()
-    """Where what was learnt here is tested; nothing means here. They share states, actions and labels with this one."""
+    """The domains that test what is learnt here, with the same states, actions and labels; none means this one."""
 
     def __post_init__(self) -> None:
         check_words(self.name, self.labels, self.events, self.step_limit)
@@ -281,7 +159,18 @@ class FiniteDomain:
         pdrm.errors.BadArrays: error[E0702]: `maze-10x10` cannot test `maze-5x5`: it has 43 states, not 8
           fix: the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them
         """
-        check_shared(self, other)
+        if other.states != self.states:
+            differs = f"it has {other.states} states, not {self.states}"
+        elif other.actions != self.actions:
+            differs = f"its actions are {_list_some(other.actions)}, not {_list_some(self.actions)}"
+        elif other.labels != self.labels:
+            differs = _compare_labels(self.labels, other.labels)
+        else:
+            return
+        raise BadArrays(
+            f"`{other.name}` cannot test `{self.name}`: {differs}",
+            fix="the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them",
+        )
 
     def describe(self, state: int) -> str:
         """A state in words."""
@@ -316,3 +205,101 @@ def pick(probability: npt.NDArray[np.float64], number: float) -> int:
             if number < total:
                 return outcome
     return last  # the sum fell short of 1 by rounding
+
+
+# --- What must hold of arrays and words; a fault names the state, the action and the outcome
+
+
+def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str, ...], step_limit: int) -> None:
+    """Labels use declared events, nothing is listed twice, and there is a step limit."""
+    if len(set(events)) < len(events):
+        raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
+    if len(set(labels)) < len(labels):
+        raise BadArrays(f"domain `{name}` lists a label twice", fix="list each label once and refer to it by position")
+    for position, label in enumerate(labels):
+        for event in sorted(label - set(events)):
+            raise BadArrays(
+                f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
+                fix="declare the event",
+            )
+    if isinstance(step_limit, bool) or not isinstance(step_limit, int) or not 1 <= step_limit <= MOST_STEPS:
+        fix = f"give an integer from 1 to {MOST_STEPS:,}"
+        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit!r}", fix=fix)
+
+
+def check_range(name: str, lowest: float | None, highest: float | None) -> None:
+    """Returns are normalised by the two, so the lowest is below the highest."""
+    if lowest is not None and highest is not None and not lowest < highest:
+        fault = f"domain `{name}`: the lowest return is {lowest:g} and the highest {highest:g}"
+        raise BadDomainSetting(fault, fix="the lowest must be below the highest, or leave both out")
+
+
+def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
+    """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
+    _check_kinds(name, arrays)
+    outcomes = arrays.next.shape[2]
+    for field in ("next", "probability", "label", "reward"):
+        _check_shape(name, field, getattr(arrays, field), (states, actions, outcomes))
+    _check_shape(name, "terminal", arrays.terminal, (states,))
+    starts = arrays.start_state.shape
+    for field in ("start_probability", "start_label"):
+        _check_shape(name, field, getattr(arrays, field), starts)
+    if min(states, actions, outcomes, starts[0]) < 1:
+        raise BadArrays(
+            f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts[0]} starts",
+            fix="give at least one of each",
+        )
+    used = arrays.probability > 0
+    _refuse(name, "next", arrays.next, (arrays.next < 0) | (arrays.next >= states), f"states are 0 to {states - 1}")
+    _refuse(name, "label", arrays.label, (arrays.label < 0) | (arrays.label >= labels), f"labels are 0 to {labels - 1}")
+    _refuse(name, "reward", arrays.reward, used & ~np.isfinite(arrays.reward), "rewards are finite numbers")
+    _check_probability(name, "probability", arrays.probability)
+    _check_probability(name, "start_probability", arrays.start_probability)
+    start, first = arrays.start_state, arrays.start_label
+    _refuse(name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}")
+    _refuse(name, "start_label", first, (first < -1) | (first >= labels), f"labels are 0 to {labels - 1}, -1 for none")
+
+
+def _list_some(words: tuple[str, ...]) -> str:
+    return " ".join(words[:8]) + (f" … ({len(words)})" if len(words) > 8 else "")
+
+
+def _compare_labels(labels: tuple[frozenset[str], ...], others: tuple[frozenset[str], ...]) -> str:
+    """The first label that differs."""
+    for position, (label, other) in enumerate(zip(labels, others, strict=False)):
+        if label != other:
+            names = ["{" + ", ".join(sorted(found)) + "}" for found in (other, label)]
+            return f"its label {position} is {names[0]}, not {names[1]}"
+    return f"it has {len(others)} labels, not {len(labels)}"
+
+
+def _check_kinds(name: str, arrays: DomainArrays) -> None:
+    for field, (kind, axes) in ARRAY_TYPES.items():
+        array = getattr(arrays, field)
+        found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
+        if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
+            raise BadArrays(
+                f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes",
+                fix="`from_arrays` converts what it is given",
+            )
+
+
+def _check_shape(name: str, field: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise BadArrays(f"domain `{name}`: `{field}` has shape {array.shape}, not {shape}", fix="make the shapes agree")
+
+
+def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
+    _refuse(name, field, array, ~((array >= 0) & (array <= 1 + ROUNDING)), "probabilities are between 0 and 1")
+    total = array.sum(axis=-1)
+    _refuse(name, f"the sum of {field}", np.asarray(total), np.asarray(abs(total - 1) > ROUNDING), "it must be 1")
+
+
+def _refuse(name: str, field: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], rule: str) -> None:
+    """Raise at the first wrong entry."""
+    if wrong.any():
+        place = tuple(int(index) for index in np.argwhere(wrong)[0])
+        axes = ("start",) if "start_" in field else ("state", "action", "outcome")
+        where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
+        at = f" at {where}" if where else ""
+        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{at}", fix=rule)

@@ -1,4 +1,4 @@
-"""A finite domain as a Gymnasium environment: the same states, actions, labels, rewards and chances."""
+"""A finite domain as a Gymnasium environment, and all domains in its registry: `gymnasium.make("pdrm/LetterEnv-v0")`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
     """The environment of a domain, or of a catalogue domain by name.
 
     `info["label"]` is the frozenset of events true after the step; at reset it is the label the domain emits then, or
-    None where it emits none. `terminated` is said in terminal states only, `truncated` at the step limit.
+    None where it emits none. `terminated` is true in terminal states only, `truncated` at the step limit.
 
     >>> env = FiniteEnv("maze-5x5")
     >>> env.reset(seed=0)
@@ -35,9 +35,11 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
 
     def __init__(self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None) -> None:
         if isinstance(domain, FiniteDomain) and settings:
-            raise BadDomainSetting(f"`{next(iter(settings))}` is set of a domain that is built", fix="build it so")
+            raise BadDomainSetting(
+                f"`{next(iter(settings))}` cannot be set: the domain is already built", fix="build it with that setting"
+            )
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(f"no rendering is called `{render_mode}`", fix="use `ansi` or `rgb_array`")
+            raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `ansi` or `rgb_array`")
         self.domain = domain_called(domain, **settings) if isinstance(domain, str) else domain
         self.render_mode = render_mode
         self.observation_space = Discrete(self.domain.states)
@@ -84,8 +86,6 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         return draw(self.domain, self.state, caption)
 
 
-# --- The domains in Gymnasium's registry: `gymnasium.make("pdrm/LetterEnv-v0")`.
-
 IDS = {
     "pdrm/LetterEnv-v0": "letter",
     "pdrm/TreasureMaze5x5-v0": "maze-5x5",
@@ -98,11 +98,17 @@ IDS = {
     "pdrm/PaintWorld-v0": "paint",
     "pdrm/Echo-v0": "echo",
 }
-"""Gymnasium's name of each domain. The step limit is the environment's own, so the registry adds none."""
+"""Gymnasium's name of each finite domain. The step limit is the environment's own, so the registry adds none."""
+
+WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
+"""Gymnasium's name of each WaterWorld."""
 
 
 def register_domains() -> None:
-    """Register every domain, once."""
+    """Register every domain with Gymnasium, once."""
     for name, domain in IDS.items():
         if name not in registry:
             register(name, entry_point="pdrm.domains.finite_env:FiniteEnv", kwargs={"domain": domain})
+    for name, world in WATER_IDS.items():
+        if name not in registry:
+            register(name, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": world})

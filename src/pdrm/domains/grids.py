@@ -1,4 +1,9 @@
-"""Grids: a map read from text, and the domain of an agent that moves on it."""
+"""Grids: a map read from text, and the domain of an agent that moves on it, up, down, left and right.
+
+In a map `#` is a wall, `.` floor, `@` a start on floor, and any other character a place; a line that begins with `//` is a
+comment, and beyond the edge is wall. Errors are reported with file, line and column. The cells that the agent enters emit
+events: the paper's mazes and DeliverWorld are such domains, and so is a user's own map, in a few lines.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,13 @@ from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture
 from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
 from pdrm.errors import CannotOpen, NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
 
-# --- Maps: text to cells and moves. `#` is a wall, `.` floor, `@` a start on floor, any other character a place.
-#
-# A line that begins with `//` is a comment. Beyond the edge of the map is wall. Faults carry file, line and column.
-
 START = "@"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 LARGEST = 1_000
 """Rows or columns of a map at most."""
+LARGEST_FILE = 2**30
+"""Bytes of a domain's file at most."""
 
 Cell = tuple[int, int]
 """Row and column, from 0."""
@@ -81,16 +84,24 @@ def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), star
     """
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error
+        text = read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotUtf8(f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8") from error
     return parse_map(text, places=places, start=start, file=str(file))
 
 
-def shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+def read_bytes(file: Path) -> bytes:
+    """The bytes of a domain's file, which must not be too large."""
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise TooLarge(f"{file} has more than {LARGEST_FILE:,} bytes", fix="check that it is a domain's file")
+        return file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error
+
+
+def load_shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
     """A map that comes with the package."""
     text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
     return parse_map(text, places=places, start=start, file=f"{name}.txt")
@@ -112,7 +123,7 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
     missing = sorted({*places, *start} - set("".join(rows)))
     if missing:
-        raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or give it no meaning")
+        raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places")
     if not starts:
         raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=f"put `{START}` on a floor cell")
     grid = GridMap(rows, cells, starts)
@@ -128,15 +139,18 @@ def _where(lines: Sequence[tuple[int, str]], cell: Cell, file: str) -> Where:
 
 def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
     if not lines:
-        raise RaggedMap(f"{file} holds no map", fix="draw at least one row")
+        raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
     width = len(lines[0][1])
     if max(width, len(lines)) > LARGEST:
-        raise TooLarge(f"{file} is {len(lines)} by {width}; {LARGEST} is the most", where=_where(lines, (0, 0), file))
+        raise TooLarge(
+            f"{file} has {len(lines)} rows and {width} columns; {LARGEST} is the most",
+            where=_where(lines, (0, 0), file),
+        )
     for row, (_, line) in enumerate(lines):
         if len(line) != width:
             place = _where(lines, (row, min(width, len(line))), file)
             fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
-            raise RaggedMap(f"a row of {len(line)} in a map {width} wide", where=place, fix=fix)
+            raise RaggedMap(f"this row has {len(line)} characters and the first has {width}", where=place, fix=fix)
 
 
 def _check_letters(lines: Sequence[tuple[int, str]], known: set[str], file: str) -> None:
@@ -155,30 +169,7 @@ def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str
             raise UnreachablePlace(message, where=_where(lines, cell, file), fix="open a wall, or remove the place")
 
 
-# --- A domain on a map: the agent moves up, down, left and right, and the cells it enters emit events.
-#
-# The paper's mazes and DeliverWorld are such domains; so is a user's own map, in a few lines.
-
-
-@dataclass(frozen=True, slots=True)
-class _Emission:
-    """Which events a step emits; see `grid_domain`."""
-
-    places: Mapping[str, str]
-    directions: bool
-    standing: bool
-    bump: Label | None
-
-    @property
-    def events(self) -> tuple[str, ...]:
-        return (*(DIRECTIONS if self.directions else ()), *self.places.values(), *sorted(self.bump or ()))
-
-    def label(self, grid: GridMap, cell: Cell, there: Cell, action: int) -> Label:
-        """The label of a step from `cell` to `there`, which is the same cell when a wall was in the way."""
-        if there == cell and self.bump is not None:
-            return self.bump
-        event = self.places.get(grid.at(there)) if self.standing or there != cell else None
-        return frozenset(({DIRECTIONS[action]} if self.directions else set()) | ({event} if event else set()))
+# --- The domain of a map
 
 
 def grid_domain(  # noqa: PLR0913 - named options, each with a default
@@ -201,7 +192,6 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     every step that ends there, not only on entering; `bump`, what a step against a wall emits in place of all that
     (None: no difference); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
 
-    >>> from pdrm.domains.grids import parse_map
     >>> kitchen = grid_domain("kitchen", parse_map("@.c", places="c"), {"c": "coffee"}, step_limit=20)
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
@@ -210,17 +200,24 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
         if not grid.places(letter):
             fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
             raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
-    emits = _Emission(places, directions, standing, None if bump is None else frozenset(bump))
+    bumped = None if bump is None else frozenset(bump)
+    own = (*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ()))
+
+    def label(cell: Cell, there: Cell, action: int) -> Label:
+        if there == cell and bumped is not None:
+            return bumped
+        event = places.get(grid.at(there)) if standing or there != cell else None
+        return frozenset(({DIRECTIONS[action]} if directions else set()) | ({event} if event else set()))
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
         there = grid.beside(cell, action)
-        return [Outcome(there, label=emits.label(grid, cell, there, action), reward=step_reward)]
+        return [Outcome(there, label=label(cell, there, action), reward=step_reward)]
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
     states = {cell: cell_name(cell) for cell in grid.cells}
-    words.setdefault("picture", cell_picture(grid))
-    events = tuple(dict.fromkeys((*emits.events, *more_events)))
+    words.setdefault("picture", Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells))
+    events = tuple(dict.fromkeys((*own, *more_events)))
     return from_outcomes(name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words)
 
 
@@ -229,14 +226,9 @@ def cell_name(cell: Cell) -> str:
     return f"row {cell[0]}, column {cell[1]}"
 
 
-def shown_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[str, ...]:
+def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[str, ...]:
     """The map without its start signs, and with other characters where `shows` says so."""
     rows = [list(row.replace(START, FLOOR)) for row in grid.rows]
     for (row, column), letter in (shows or {}).items():
         rows[row][column] = letter
     return tuple("".join(row) for row in rows)
-
-
-def cell_picture(grid: GridMap) -> Picture:
-    """The picture of a domain whose states are the cells of the map."""
-    return Picture((Scene(shown_rows(grid)),), (0,) * len(grid.cells), grid.cells)

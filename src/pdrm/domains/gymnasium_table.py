@@ -1,4 +1,8 @@
-"""A domain from any Gymnasium environment that exposes its transition table `P` (FrozenLake, Taxi, CliffWalking)."""
+"""A domain from any Gymnasium environment that exposes its transition table `P` (FrozenLake, Taxi, CliffWalking).
+
+`P[state][action]` lists (probability, next state, reward, terminated). States keep their numbers; where one ends the
+episode on one way in and not on another, a copy of it, numbered after the others, stands for the end (see `outcomes`).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,18 @@ from pdrm.domains.finite_domain import FiniteDomain, Label
 from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
 from pdrm.errors import BadDomainSetting, NoTransitionTable
 
-# --- Whether a function can be called with so many arguments: labelling functions come in two kinds that are easily confused.
+Labelling = Callable[[int, int, int], Iterable[str]]
+"""The labelling function L(s, a, s') of the paper."""
+
+Row = list[tuple[float, int, float, bool]]
+RESETS = 100
+"""Resets that must agree before an environment without a start distribution is taken to have one start."""
 
 
 def takes(function: Callable[..., object], count: int) -> bool:
-    """Whether so many arguments, by position, suit a function; what does not say (some of C) is taken to suit.
+    """Whether a function can be called with so many arguments; one that does not say (some of C) is taken to.
+
+    Labelling functions come in two kinds that are easily confused.
 
     >>> takes(lambda s, a, t: set(), 3), takes(lambda s, a, t: set(), 4), takes(lambda *_: set(), 4)
     (True, False, True)
@@ -30,30 +41,19 @@ def takes(function: Callable[..., object], count: int) -> bool:
     return True
 
 
-# --- A domain from any Gymnasium environment that exposes its transition table `P` (FrozenLake, Taxi, CliffWalking).
-#
-# `P[state][action]` lists (probability, next state, reward, terminated). States keep their numbers. Where one state ends
-# the episode on one way in and not on another, a copy of it, numbered after the others, stands for the end.
-
-Labelling = Callable[[int, int, int], Iterable[str]]
-"""The labelling function L(s, a, s') of the paper."""
-
-Row = list[tuple[float, int, float, bool]]
-RESETS = 100
-"""Resets that must agree before an environment without a start distribution is taken to have one start."""
-
-
 def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     env: Any,  # noqa: ANN401 - gymnasium itself is not needed to read its table
     labels: Labelling,
     *,
+    name: str | None = None,
     step_limit: int | None = None,
     start: Mapping[int, float] | None = None,
     events: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
+    state_names: Sequence[str] | None = None,
     **words: Unpack[Words],
 ) -> FiniteDomain:
-    """The domain of an environment and a labelling function; the step limit is the environment's unless given.
+    """The domain of an environment and a labelling function; name and step limit are the environment's unless given.
 
     >>> import gymnasium
     >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -62,43 +62,45 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     ('FrozenLake-v1', 16, 100, 5)
     """
     if not callable(labels) or not takes(labels, 3):
-        fault = f"{labels!r} is called as labels(state, action, next_state), and does not take three arguments"
+        fault = f"{labels!r} cannot be called as labels(state, action, next_state)"
         raise BadDomainSetting(fault, fix="lambda s, a, t: {'goal'} if t == 15 else set()")
-    name = str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
-    table = _table(env, name)
-    limit = step_limit if step_limit is not None else _limit(env, name)
-    begin = dict(start) if start is not None else _starts(env, name)
+    called = name or str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
+    table = _read_table(env, called)
+    limit = step_limit if step_limit is not None else _read_limit(env, called)
+    begin = dict(start) if start is not None else _find_starts(env, called)
 
     def outcomes(state: int, action: int) -> list[Outcome]:
         return [
-            Outcome(there, p, _label(labels, state, action, there), pay, ends)
+            Outcome(there, p, _call(labels, state, action, there), pay, ends)
             for p, there, pay, ends in table[state][action]
         ]
 
-    states = {state: str(state) for state in range(len(table))}
+    states = dict(enumerate(state_names if state_names is not None else map(str, range(len(table)))))
+    if len(states) != len(table):
+        raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
     acts = tuple(actions or map(str, range(len(table[0]))))
-    known = _events(table, labels) if events is None else events
+    known = _find_events(table, labels) if events is None else events
     starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
-    return from_outcomes(name, states, acts, outcomes, starts, events=known, step_limit=limit, **words)
+    return from_outcomes(called, states, acts, outcomes, starts, events=known, step_limit=limit, **words)
 
 
-def _label(labels: Labelling, state: int, action: int, there: int) -> Label:
-    """What the labelling function says of a step, as a label."""
+def _call(labels: Labelling, state: int, action: int, there: int) -> Label:
+    """The label that the labelling function gives to a step."""
     events = labels(state, action, there)
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise BadDomainSetting(
-            f"the labelling function gave {events!r} for state {state}, action {action}, next state {there}",
-            fix='give a set of events: {"goal"}, or set() for none',
+            f"the labelling function returned {events!r} for state {state}, action {action}, next state {there}",
+            fix='return a set of events: {"goal"}, or set() for none',
         )
     return frozenset(events)
 
 
-def _table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
+def _read_table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
     """The rows of `P`, by state and action, whether it is made of dicts or of lists."""
     found = getattr(getattr(env, "unwrapped", env), "P", None)
     if found is None:
         raise NoTransitionTable(
-            f"{name} has no transition table `P`", fix="wrap the environment itself, or write it as arrays"
+            f"{name} has no transition table `P`", fix="put the machine on it with pdrm.wrap, or write it as arrays"
         )
     try:
         states = [found[state] for state in range(len(found))]
@@ -119,7 +121,7 @@ def _outcome(chance: float, there: int, reward: float, terminated: bool) -> tupl
     return float(chance), int(there), float(reward), bool(terminated)
 
 
-def _limit(env: Any, name: str) -> int:  # noqa: ANN401
+def _read_limit(env: Any, name: str) -> int:  # noqa: ANN401
     """The environment's own step limit."""
     limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
     if limit is None:
@@ -127,7 +129,7 @@ def _limit(env: Any, name: str) -> int:  # noqa: ANN401
     return int(limit)
 
 
-def _starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
+def _find_starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
     """The start distribution: the environment's own, or the one state that every reset gave."""
     given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
     if given is not None:
@@ -135,16 +137,16 @@ def _starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
     seen = {int(env.reset(seed=seed)[0]) for seed in range(RESETS)}
     if len(seen) > 1:
         raise BadDomainSetting(
-            f"{name} starts in any of {len(seen)} states or more and does not say how likely each is",
+            f"{name} starts in one of at least {len(seen)} states and does not say how likely each is",
             fix="give `start={state: probability, …}`",
         )
     return dict.fromkeys(seen, 1.0)
 
 
-def _events(table: list[list[Row]], labels: Labelling) -> tuple[str, ...]:
+def _find_events(table: list[list[Row]], labels: Labelling) -> tuple[str, ...]:
     """Every event that the labelling function gives to some transition."""
     found: set[str] = set()
     for state, row in enumerate(table):
         for action, cell in enumerate(row):
-            found.update(*(_label(labels, state, action, there) for _, there, _, _ in cell))
+            found.update(*(_call(labels, state, action, there) for _, there, _, _ in cell))
     return tuple(sorted(found))

@@ -1,4 +1,4 @@
-"""A map file: the map, and above it settings, one a line: words with blanks between them, which a row of a map never has.
+"""A map file: the map, and above it settings, one per line: words with blanks between them, which a row of a map never has.
 
     step_limit  50        // steps an episode may take
     place       k key     // entering a cell that shows k emits the event `key`
@@ -32,7 +32,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    _no_machine(text, file)
+    _refuse_machine(text, file)
     rows, given = list[str](), dict[str, Any]()
     places = dict[str, str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -45,7 +45,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
             except PdrmError as error:
                 where = Where(file, number, line.index(words[0]) + 1, line, len(words[0]))
                 raise type(error)(error.message, where=where, fix=error.fix) from error
-    emits = {**_letters_of(rows), **places}
+    emits = {**_find_letters(rows), **places}
     if given.get("directions"):
         for letter, event in emits.items():
             if event in DIRECTIONS:
@@ -56,7 +56,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     return grid_domain(called, grid, emits, step_limit=limit, **given)
 
 
-def _no_machine(text: str, file: str) -> None:
+def _refuse_machine(text: str, file: str) -> None:
     """Refuse a machine's file in one message."""
     for number, line in enumerate(text.splitlines(), 1):
         if f" {RULE} " in line and not line.startswith(COMMENT):
@@ -65,7 +65,7 @@ def _no_machine(text: str, file: str) -> None:
             raise BadDomainSetting("this is a rule of a machine, not of a map", where=where, fix=fix)
 
 
-def _letters_of(rows: list[str]) -> dict[str, str]:
+def _find_letters(rows: list[str]) -> dict[str, str]:
     """Each character that is drawn beside walls, floor and starts, as the event it emits unless told otherwise."""
     return {letter: letter for letter in dict.fromkeys("".join(rows).strip()) if letter not in (WALL, FLOOR, START)}
 
@@ -116,7 +116,7 @@ def _steps(keyword: str, words: list[str]) -> int:
     said = " ".join(words)
     digits = said.lstrip("0")  # counted first: Python does not read thousands of them
     if not said.isdecimal() or not digits or len(digits) > 10 or not 1 <= int(digits) <= MOST_STEPS:
-        fault = f"`{keyword}` is `{said}`, not a whole number from 1 to {MOST_STEPS:,}"
+        fault = f"`{keyword}` is `{said}`, not an integer from 1 to {MOST_STEPS:,}"
         raise BadDomainSetting(fault, fix=f"{keyword} 100")
     return int(digits)
 

@@ -1,6 +1,7 @@
-"""A state that ends the episode on one way in and not on another is two states: itself, and a copy that is the end.
+"""A domain from a readable function: what can happen in each state under each action, written down as arrays.
 
-Only ways in that an episode can take count: what cannot be reached, and what a final state would do next, never happens.
+A state that ends the episode on one way in and not on another becomes two: itself, and a copy that is the end. Only ways in
+that an episode can take count: what cannot be reached, and what a final state would do next, never happens.
 """
 
 from __future__ import annotations
@@ -13,71 +14,6 @@ import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, Label, Picture
 from pdrm.errors import BadArrays
-
-Table = dict[Hashable, list[tuple["Outcome", ...]]]
-"""What each action can do, by state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The copy of a state in which the episode has ended.
-
-    >>> Ended("home")
-    Ended(state='home')
-    """
-
-    state: Hashable
-
-
-def ends_apart(table: Table, starts: Iterable[Hashable], end: Outcome) -> Table:
-    """The table in which every way into a state agrees on whether it ends there; copies come last and only repeat `end`.
-
-    >>> from pdrm.domains.outcomes import Outcome
-    >>> table = {"s": [(Outcome("s"),), (Outcome("s", terminal=True),)]}
-    >>> [outcome.next for (outcome,) in ends_apart(table, ["s"], Outcome(None))["s"]]
-    ['s', Ended(state='s')]
-    """
-    going, ended = _reached(table, starts)
-    copies = {state: Ended(state) for state in table if state in going and state in ended}
-
-    def told(outcome: Outcome) -> Outcome:
-        if not outcome.terminal or outcome.next not in going:
-            return outcome
-        there = copies.get(outcome.next)
-        return outcome._replace(terminal=False) if there is None else outcome._replace(next=there)
-
-    apart: Table = {state: [tuple(map(told, cell)) for cell in row] for state, row in table.items()}
-    for state, copy in copies.items():
-        apart[copy] = [(end._replace(next=copy, terminal=True),)] * len(table[state])
-    return apart
-
-
-def _reached(table: Table, starts: Iterable[Hashable]) -> tuple[set[Hashable], set[Hashable]]:
-    """The states in which an episode can go on, and those in which it can end."""
-    frontier = [state for state in dict.fromkeys(starts) if state in table]  # others are refused with the arrays
-    going, ended = set(frontier), set[Hashable]()
-    for state in frontier:  # grows while it is read
-        for outcome in (outcome for cell in table[state] for outcome in cell if outcome.probability > 0):
-            if outcome.terminal:
-                ended.add(outcome.next)
-            elif outcome.next in table and outcome.next not in going:
-                going.add(outcome.next)
-                frontier.append(outcome.next)
-    return going, ended
-
-
-def shown_too(picture: Picture, states: Sequence[Hashable]) -> Picture:
-    """The picture, in which a copy looks as its state does."""
-    place = {state: number for number, state in enumerate(states)}
-    copied = [place[state.state] for state in states if isinstance(state, Ended)]
-    return replace(
-        picture,
-        scene=(*picture.scene, *(picture.scene[number] for number in copied)),
-        cell=(*picture.cell, *(picture.cell[number] for number in copied)),
-    )
-
-
-# --- A domain from a readable function: what can happen in each state under each action, written down as arrays.
 
 State = TypeVar("State", bound=Hashable)
 
@@ -134,7 +70,7 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
 ) -> FiniteDomain:
     """Write the domain down: `states` maps each state to its name, `outcomes` says what an action (by number) can do.
 
-    Where one state ends the episode on one way in and not on another, a copy of it, numbered after the others, is the end.
+    Where a state ends the episode on one way in and not on another, a copy of it, numbered after the others, is the end.
 
     >>> coin = lambda state, action: [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
     >>> tiny = from_outcomes("coin", {"s": "s"}, ["toss"], coin, [Start("s")], events=["heads"], step_limit=9)
@@ -142,27 +78,29 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     ([[[1, 0]]], frozenset({'heads'}))
     """
     written: Table = {state: [tuple(outcomes(state, action)) for action in range(len(actions))] for state in states}
-    table = ends_apart(written, (start.state for start in starts), Outcome(None))
+    table = _split_ends(written, (start.state for start in starts))
     found = [outcome.label for row in table.values() for cell in row for outcome in cell]
-    labels = _order([*found, *(start.label for start in starts if start.label is not None)], events)
+    labels = _order_labels([*found, *(start.label for start in starts if start.label is not None)], events)
     number: dict[Hashable, int] = {state: position for position, state in enumerate(table)}
-    arrays = _arrays(list(table.values()), starts, number, {label: position for position, label in enumerate(labels)})
-    copies = [state for state in table if isinstance(state, Ended)]
+    arrays = _fill_arrays(
+        list(table.values()), starts, number, {label: position for position, label in enumerate(labels)}
+    )
+    copies = [state for state in table if isinstance(state, _Ended)]
     called = dict(zip(table, states.values(), strict=False))  # copies come after the states
     state_names = (*states.values(), *(f"{called[copy.state]}, ended" for copy in copies))
     picture = words.get("picture")
     if picture is not None and copies:
-        words["picture"] = shown_too(picture, list(table))
+        words["picture"] = _picture_copies(picture, list(table))
     return FiniteDomain(name, arrays, labels, tuple(events), tuple(actions), step_limit, state_names, **words)
 
 
-def _order(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:
+def _order_labels(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:
     """Each label once, by the declared order of its events: the same in every process, unlike a set's own order."""
     place = {event: position for position, event in enumerate(events)}
     return tuple(sorted(set(labels), key=lambda label: sorted((place.get(event, -1), event) for event in label)))
 
 
-def _arrays(
+def _fill_arrays(
     table: list[list[tuple[Outcome, ...]]],
     starts: Sequence[Start],
     number: Mapping[Hashable, int],
@@ -197,4 +135,59 @@ def _arrays(
         np.array([number[start.state] for start in starts], np.int32),
         np.array([start.probability for start in starts], np.float64),
         np.array(first, np.int32),
+    )
+
+
+# --- States that end the episode on some ways in only
+
+Table = dict[Hashable, list[tuple[Outcome, ...]]]
+"""What each action can do, by state."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The copy of a state in which the episode has ended."""
+
+    state: Hashable
+
+
+def _split_ends(table: Table, starts: Iterable[Hashable]) -> Table:
+    """The table in which every way into a state agrees on whether it ends there; copies come last and lead to themselves."""
+    going, ended = _reach(table, starts)
+    copies = {state: _Ended(state) for state in table if state in going and state in ended}
+
+    def redirect(outcome: Outcome) -> Outcome:
+        if not outcome.terminal or outcome.next not in going:
+            return outcome
+        copy = copies.get(outcome.next)
+        return outcome._replace(terminal=False) if copy is None else outcome._replace(next=copy)
+
+    split: Table = {state: [tuple(map(redirect, cell)) for cell in row] for state, row in table.items()}
+    for state, copy in copies.items():
+        split[copy] = [(Outcome(copy, terminal=True),)] * len(table[state])
+    return split
+
+
+def _reach(table: Table, starts: Iterable[Hashable]) -> tuple[set[Hashable], set[Hashable]]:
+    """The states in which an episode can go on, and those in which it can end."""
+    frontier = [state for state in dict.fromkeys(starts) if state in table]  # others are refused with the arrays
+    going, ended = set(frontier), set[Hashable]()
+    for state in frontier:  # grows while it is read
+        for outcome in (outcome for cell in table[state] for outcome in cell if outcome.probability > 0):
+            if outcome.terminal:
+                ended.add(outcome.next)
+            elif outcome.next in table and outcome.next not in going:
+                going.add(outcome.next)
+                frontier.append(outcome.next)
+    return going, ended
+
+
+def _picture_copies(picture: Picture, states: Sequence[Hashable]) -> Picture:
+    """The picture, in which a copy looks as its state does."""
+    place = {state: number for number, state in enumerate(states)}
+    copied = [place[state.state] for state in states if isinstance(state, _Ended)]
+    return replace(
+        picture,
+        scene=(*picture.scene, *(picture.scene[number] for number in copied)),
+        cell=(*picture.cell, *(picture.cell[number] for number in copied)),
     )

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene
-from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, shipped_map, shown_rows
+from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, load_shipped_map, show_rows
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
 
@@ -30,7 +30,7 @@ def letter(step_limit: int = 300) -> FiniteDomain:
     >>> letter().highest
     0.91
     """
-    grid = shipped_map("letter", places="AC")
+    grid = load_shipped_map("letter", places="AC")
     (start,), (shows_a,), (shows_c,) = grid.starts, grid.places("A"), grid.places("C")
 
     def outcomes(place: Place, action: int) -> list[Outcome]:
@@ -47,7 +47,7 @@ def letter(step_limit: int = 300) -> FiniteDomain:
         for turned in (False, True)
         for cell in grid.cells
     }
-    scenes = (Scene(shown_rows(grid)), Scene(shown_rows(grid, {shows_a: "B"})))
+    scenes = (Scene(show_rows(grid)), Scene(show_rows(grid, {shows_a: "B"})))
     return from_outcomes(
         "letter",
         states,
@@ -85,7 +85,7 @@ def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
     name = f"maze-{size}x{size}"
     return grid_domain(
         name,
-        shipped_map(name, places="tx", start="x"),
+        load_shipped_map(name, places="tx", start="x"),
         {"t": "t", "x": "x"},
         step_limit=limit,
         directions=True,
@@ -147,7 +147,7 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     """
     name = f"multi-{size}x{size}"
     limit = MULTI_STEP_LIMITS[size] if step_limit is None else step_limit
-    grid = shipped_map(name, places="xst", start="x")
+    grid = load_shipped_map(name, places="xst", start="x")
     treasures = frozenset(grid.places("t"))
 
     def outcomes(place: tuple[Progress, Cell], action: int) -> list[Outcome]:
@@ -188,7 +188,7 @@ def _stages(treasures: tuple[Cell, ...]) -> list[Progress]:
 def _picture(grid: GridMap, stages: list[Progress]) -> Picture:
     count = len(grid.places("t"))
     scenes = [
-        Scene(shown_rows(grid, dict.fromkeys(progress.taken, FLOOR)), progress.words(count)) for progress in stages
+        Scene(show_rows(grid, dict.fromkeys(progress.taken, FLOOR)), progress.words(count)) for progress in stages
     ]
     scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
     return Picture(tuple(scenes), scene, grid.cells * len(stages))
@@ -230,7 +230,7 @@ def _world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, st
     """The map, starting with one of the sequences. Labels are numbered alike whatever the sequences."""
     world = grid_domain(
         name,
-        shipped_map("deliver", places=TYPES),
+        load_shipped_map("deliver", places=TYPES),
         TYPES,
         step_limit=step_limit,
         standing=True,
@@ -308,7 +308,9 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
     [0.375, 0.375, 0.25]
     """
     if not 0 <= more < 1:
-        raise BadDomainSetting(f"`more` is {more}", fix="a probability of at least 0 and below 1: the word must end")
+        raise BadDomainSetting(
+            f"`more` is {more}", fix="give a probability of at least 0 and below 1, so that the word ends"
+        )
     says = ("say_a", "say_b")
 
     def outcomes(state: str, action: int) -> list[Outcome]:
@@ -379,7 +381,7 @@ def domain(name: str, **chosen: float | None) -> FiniteDomain:
         if word not in known:
             raise BadDomainSetting(f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known))
         if word == "step_limit" and value is not None and (not isinstance(value, int) or value < 1):
-            raise BadDomainSetting(f"a step limit of {value}", fix="a whole number of steps, at least one")
+            raise BadDomainSetting(f"domain `{name}`: a step limit of {value}", fix="give a positive integer")
     return builder(**chosen)
 
 

@@ -160,7 +160,8 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     picture = domain.picture
     if picture is None:
         shown = _shown_states(domain, state)
-        lines, note = [" ".join(f"[{name}]" if number == state else name for number, name in shown)], ""
+        names = " ".join(f"[{name}]" if number == state else name for number, name in shown)
+        lines, note = [names if len(shown) == domain.states else f"{names} of {domain.states:,} states"], ""
     else:
         scene = picture.scenes[picture.scene[state]]
         row, column = picture.cell[state]

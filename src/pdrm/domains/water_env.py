@@ -1,4 +1,4 @@
-"""WaterWorld as a Gymnasium environment, on NumPy. Importing this module registers it."""
+"""WaterWorld as a Gymnasium environment, on NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.envs.registration import register, registry
 from gymnasium.error import ResetNeeded
 
 from pdrm.domains.pictures import Pixels, draw_water
@@ -28,17 +27,15 @@ from pdrm.domains.water import (
 )
 from pdrm.errors import BadAction, BadDomainSetting
 
-IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
-"""Gymnasium's name of each. The step limit is the environment's own, so the registry adds none."""
-
 Floats = npt.NDArray[np.float32]
+DIRECTIONS = np.array(PUSHES, np.float32)
 
 
 class WaterEnv(gymnasium.Env[Floats, Any]):
     """WaterWorld, given as such or by name; settings are those of `WaterWorld`.
 
     `info["label"]` is the frozenset of events true after the step; nothing is emitted at reset. An episode is never
-    `terminated` (a machine on top may), and `truncated` at the step limit.
+    `terminated` (a machine on top of it may end it), and `truncated` at the step limit.
 
     >>> env = WaterEnv("water-17")
     >>> observation, info = env.reset(seed=0)
@@ -52,9 +49,11 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
 
     def __init__(self, world: WaterWorld | str = "water-17", render_mode: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(f"no rendering is called `{render_mode}`", fix="use `rgb_array`")
+            raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `rgb_array`")
         if isinstance(world, WaterWorld) and settings:
-            raise BadDomainSetting(f"`{next(iter(settings))}` is set of a world that is built", fix="build it so")
+            raise BadDomainSetting(
+                f"`{next(iter(settings))}` cannot be set: the world is already built", fix="build it with that setting"
+            )
         self.world = water_world(world, **settings) if isinstance(world, str) else world
         self.render_mode = render_mode
         # Everything is scaled to [-1, 1], up to rounding.
@@ -96,17 +95,10 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         if self.world.continuous:
             push = np.asarray(action, np.float32)
             if push.shape != (2,) or not np.isfinite(push).all():
-                raise BadAction(f"{action!r} is no push", fix="two numbers in [-1, 1]")
+                raise BadAction(f"{action!r} is not a push", fix="give two numbers in [-1, 1]")
             return np.clip(push, -1, 1)
         if not self.action_space.contains(action):
             listed = ", ".join(f"{number} ({name})" for number, name in enumerate(ACTIONS))
             raise BadAction(f"WaterWorld has no action {action!r}", fix=f"actions are {listed}")
         direction: Floats = DIRECTIONS[int(action)]
         return direction
-
-
-DIRECTIONS = np.array(PUSHES, np.float32)
-
-for _name, _world in IDS.items():
-    if _name not in registry:
-        register(_name, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": _world})

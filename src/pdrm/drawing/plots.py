@@ -1,4 +1,4 @@
-"""Plots of results, with matplotlib: how tables and products grow, a witness that k is too small, an episode with its stack.
+"""Plots of results, with matplotlib: how tables grow, a witness that k is too small, an episode with its stack.
 
 A plot is written in the format that the file's ending names, whole or not at all, and the same plot gives the same bytes.
 """
@@ -9,10 +9,10 @@ import io
 import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -143,49 +143,6 @@ def _plot_sizes(axes: Axes, record: dict[str, Any]) -> None:
     axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
     if any(found.values()):
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-
-
-# --- Growth: how many states a product has, and how long it takes to build and to solve, by the bound of its stack.
-
-
-class GrowthPoint(NamedTuple):
-    """A product with stacks up to a height.
-
-    >>> GrowthPoint(height=8, states=21_845, build_s=0.01, solve_s=0.002).states
-    21845
-    """
-
-    height: int
-    states: int
-    build_s: float
-    solve_s: float
-
-
-def draw_growth(tasks: Mapping[str, Sequence[GrowthPoint]], path: str | os.PathLike[str]) -> None:
-    """Draw the growth of some tasks' products into a file, in the format its ending names."""
-    write_plot(growth_plot(tasks), path)
-
-
-def growth_plot(tasks: Mapping[str, Sequence[GrowthPoint]]) -> Figure:
-    """States on the left, seconds on the right (solid to solve, dashed to build), all axes logarithmic.
-
-    >>> plot = growth_plot({"maze": [GrowthPoint(2, 5, 0.001, 0.001), GrowthPoint(3, 21, 0.001, 0.001)]})
-    >>> [axes.get_ylabel() for axes in plot.axes]
-    ['states', 'seconds']
-    """
-    figure = _new_figure(8, 3.6)
-    left, right = figure.subplots(1, 2)
-    for colour, (task, grown) in zip(COLOURS, tasks.items(), strict=False):
-        heights = [one.height for one in grown]
-        style = {"color": colour, "marker": "o", "markersize": 3}
-        left.plot(heights, [one.states for one in grown], label=task, **style)
-        right.plot(heights, [one.solve_s for one in grown], label=f"{task}: solve", **style)
-        right.plot(heights, [one.build_s for one in grown], label=f"{task}: build", linestyle="--", **style)
-    for axes, what in ((left, "states"), (right, "seconds")):
-        axes.set(xscale="log", yscale="log", xlabel="highest stack", ylabel=what)
-        axes.legend(frameon=False, fontsize="small")
-        _open_frame(axes)
-    return figure
 
 
 # --- A witness: situations side by side, where the agent is, its stack with what a k-policy sees of it, what is best to do.
