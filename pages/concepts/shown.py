@@ -9,8 +9,6 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-import numpy as np
-
 import pdrm
 from pages.concepts.counterfactual import Imagined
 from pages.concepts.labels import Move
@@ -18,24 +16,26 @@ from pages.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
-from pdrm.drawing.plots import Drawn, Shown
+from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
-from pdrm.learning.agents import Counterfactuals
-from pdrm.learning.tabular.evaluation import Trained
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.study import run_study
+from pdrm.language.loading import parse_word
+from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import label_text
 from pdrm.task import pushdown_machine
 
 MAZE, MACHINE = pdrm.domain("maze-5x5"), pushdown_machine("treasure-maze")
-WORD = pdrm.parse_word("d d d r r+t l l u u u+x")
+WORD = parse_word("d d d r r+t l l u u u+x")
 """The way to the treasure and back."""
 PICTURE = cast("GridPicture", MAZE.picture)
 ROWS, CELL = PICTURE.scenes[0].rows, PICTURE.cell
 TOWARDS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 LINES = (
-    pdrm.Line(name="1-pdRM", agent="q", k="1"),
-    pdrm.Line(name="pdRM", agent="q", k="full"),
-    pdrm.Line(name="0-pdRM (ours)", agent="q", k="0", ours=True),
-    pdrm.Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True),
+    Line(name="1-pdRM", agent="q", k="1"),
+    Line(name="pdRM", agent="q", k="full"),
+    Line(name="0-pdRM (ours)", agent="q", k="0", ours=True),
+    Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True),
 )
 
 
@@ -49,7 +49,7 @@ def moments() -> list[Moment]:
     ]
 
 
-def at(steps: int) -> tuple[int, pdrm.Configuration]:
+def at(steps: int) -> tuple[int, Configuration]:
     """The environment state and the configuration after so many steps along the word."""
     s = int(MAZE.arrays.start_state[0])
     for label in WORD[:steps]:
@@ -76,7 +76,7 @@ def moment(steps: int) -> tuple[Any, ...]:
 
 def views() -> tuple[Any, ...]:
     """Two stacks at the treasure, the second after a bump into the wall on the way, and views of them."""
-    one, other = at(5)[1].stack, MACHINE.run(pdrm.parse_word("d d d r u r+t")).after.stack
+    one, other = at(5)[1].stack, MACHINE.run(parse_word("d d d r u r+t")).after.stack
     names = {f"k = {k}": len(pdrm.TopK(k).of(one)) for k in range(3)}
     return one, other, [*names.items(), ("whole stack", len(pdrm.FullStack().of(other)))]
 
@@ -88,7 +88,7 @@ def counterfactuals(steps: int) -> tuple[Any, ...]:
     found = []
     for state in reversed(MACHINE.states):
         for stack in met:
-            step = MACHINE.step(pdrm.Configuration(state, stack), WORD[steps])
+            step = MACHINE.step(Configuration(state, stack), WORD[steps])
             then = step.after
             real = (state, stack) == (here.state, here.stack)
             found.append(
@@ -99,20 +99,18 @@ def counterfactuals(steps: int) -> tuple[Any, ...]:
 
 def episode(name: str) -> tuple[Any, ...]:
     """A greedy episode after a little training."""
-    world = pdrm.domain(name)
-    settings = pdrm.QLearning(counterfactuals=Counterfactuals.DEDUPLICATED, learning_rate=0.5, epsilon_decay=0.995)
-    training = pdrm.Training(world, MACHINE, pdrm.TopK(1), settings, seed=0)
-    training.advance(1_000)
-    trained = Trained(world, MACHINE, pdrm.policy_of(training), world.step_limit)
-    went = trained.episode(np.random.default_rng(0))
-    return world, [Shown(one.state, one.configuration.state, one.configuration.stack) for one in went]
+    run = pdrm.train(name, pdrm.CpRM(k=1, episodes=1_000))
+    went = run.episode(seed=0)
+    return run.spec.task.finite, [
+        EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in went
+    ]
 
 
 def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        Drawn(one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}")
+        Situation(one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}")
         for one in report.witness(k, "everywhere")
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"
@@ -139,13 +137,13 @@ def trade(name: str) -> tuple[Any, ...]:
 @cache
 def trained() -> list[Curves]:
     """A small study of four agents in DeliverWorld, ten seeds."""
-    panel = pdrm.Panel(name="deliver", domain="deliver-8", settings={"episodes": 3_000}, lines=LINES)
+    panel = Panel(name="deliver", domain="deliver-8", settings={"episodes": 3_000}, lines=LINES)
     with TemporaryDirectory() as folder:
-        outcome = pdrm.run_study(pdrm.Study(name="views", panels=(panel,)), folder)
+        outcome = run_study(pdrm.Study(name="views", panels=(panel,)), folder)
     return [curves for _, curves in outcome.lines]
 
 
 def tested(curves: Curves) -> tuple[str, list[int], list[list[float]]]:
     """An agent's name, the episodes of its tests, and a list of mapped returns a seed."""
     scores = curves.normalised.mean(axis=2).round(4)
-    return curves.line.name, curves.episode.tolist(), scores.tolist()
+    return curves.line.name, curves.at.tolist(), scores.tolist()

@@ -65,7 +65,7 @@ class Task:
 
     def __init__(
         self,
-        domain: DomainLike,
+        domain: DomainLike | Task,
         machine: MachineLike | None = None,
         *,
         success: str | tuple[str, ...] | list[str] = (),
@@ -195,6 +195,8 @@ def _paper_domain(name: str) -> FiniteDomain:
 
 
 def _resolve_domain(given: object, folder: Path) -> Domain:
+    if isinstance(given, Task):
+        return given.domain
     if isinstance(given, FiniteDomain):
         return given
     if isinstance(given, WaterWorld):

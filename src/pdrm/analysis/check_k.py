@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,12 +12,10 @@ from pdrm.analysis.k_gap import Gap, k_gap
 from pdrm.analysis.optimal import Optimal, Watch, optimal
 from pdrm.analysis.sufficient_k import NO, QUESTIONS, UNDECIDED, YES, Answer, Situation, answers, check_ks, situation
 from pdrm.analysis.values import check_discount
-from pdrm.domains.domain_files import find_domain
-from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting
 from pdrm.product.finite_kernel import END, Bound
 from pdrm.product.finite_product import MEMORY, FiniteProduct
-from pdrm.task import MachineLike, pushdown_machine
+from pdrm.task import DomainLike, MachineLike, Task
 
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions."""
@@ -205,8 +202,8 @@ class KReport:
 
 
 def check_k(  # noqa: PLR0913 - each is a choice of the user's
-    domain: FiniteDomain | str | os.PathLike[str],
-    machine: MachineLike,
+    task: Task | DomainLike,
+    machine: MachineLike | None = None,
     ks: Iterable[int] = range(5),
     *,
     discount: float = 0.99,
@@ -218,13 +215,11 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
 ) -> KReport:
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
-    Domain and machine may be given by name or file; reward machines and automata with one counter are translated.
+    task: a `Task`; or a domain (by name, file or object), with a machine unless it comes with one.
     Without a depth, all states are asked about where there are few enough, else those within as many steps as give some
     thousands of them.
 
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> report = check_k(domain("paint"), catalogue("paint"), ks=range(6))
+    >>> report = check_k("paint", ks=range(6))
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
     (5, ('ask_5',))
     """
@@ -232,13 +227,14 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     if depth is not None and depth < 0:
         raise BadSetting(f"the depth is {depth}", fix="a whole number from 0 on")
     wanted = check_ks(ks)
-    where, task = _domain(domain), pushdown_machine(machine)
-    product = FiniteProduct(where, task, bound, memory)
+    given = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    where, pushdown = given.finite, given.pushdown
+    product = FiniteProduct(where, pushdown, bound, memory)
     _check_start(product)
     if depth is None:
         product.explore(most=min(CLOSED, product.most_states))
         if product.lookable(product.open).size:
-            product = FiniteProduct(where, task, bound, memory)
+            product = FiniteProduct(where, pushdown, bound, memory)
             product.explore(most=ASKED)
             depth = len(product.layers) - 1
     found = optimal(product, discount, depth, most, watch=watch)
@@ -252,13 +248,3 @@ def _check_start(product: FiniteProduct) -> None:
     if product.bound.height is not None and height > product.bound.height:
         fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
         raise BadSetting(fault, fix=f"allow it: --height {height} or more")
-
-
-def _domain(given: object) -> FiniteDomain:
-    """The domain that is given, or named."""
-    if isinstance(given, str | os.PathLike):
-        return find_domain(given)
-    if not isinstance(given, FiniteDomain):
-        fix = "give a FiniteDomain (pdrm.from_gymnasium makes one), a name of the catalogue, or the path of a file"
-        raise BadSetting(f"{given!r} is no finite domain", fix=fix)
-    return given
