@@ -11,6 +11,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pdrm.lazy import lazy
+
 if TYPE_CHECKING:
     from pdrm.analysis.check_k import check_k
     from pdrm.domains import FiniteDomain, domain, from_gymnasium, load_domain
@@ -68,37 +70,13 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "PdrmError",
 ]
 
-_HOMES = {
-    "analysis.check_k": ["check_k"],
-    "domains": ["FiniteDomain", "domain", "from_gymnasium", "load_domain"],
-    "drawing.render": ["draw"],
-    "errors": ["PdrmError"],
-    "experiments.study": ["Study"],
-    "language.loading": ["catalogue", "load", "parse", "save"],
-    "learning.agents": ["DQN", "PPO", "SAC", "CountingQ", "CpRM", "Hierarchical", "QLearning", "RecurrentPPO"],
-    "learning.run": ["train"],
-    "machines.counting": ["CountingRewardAutomaton"],
-    "machines.pushdown": ["PushdownRewardMachine"],
-    "machines.reward_machine": ["RewardMachine"],
-    "machines.transitions": ["Otherwise", "Transition"],
-    "product.views": ["FullStack", "TopK"],
-    "product.wrapping": ["wrap"],
-    "task": ["Task"],
-}
-_HOME_OF = {name: f"pdrm.{module}" for module, names in _HOMES.items() for name in names}
+_CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing")
+_lend, __dir__ = lazy(__name__)
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute is any object
-    """Import a public name from its home on first use."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'pdrm' has no attribute '{name}'")
-    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, for completion."""
-    return [*__all__, "__version__"]
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
+    """A public name, or a chapter, imported when it is first used."""
+    return import_module(f"pdrm.{name}") if name in _CHAPTERS else _lend(name)
 
 
 if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too

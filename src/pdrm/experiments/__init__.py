@@ -1,1 +1,39 @@
-"""What the paper ran, and what is measured: experiments as data, and benchmarks beside the peers."""
+"""What was run: studies as data, their execution, and the paper's figures and claims.
+
+`panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file. `execution` runs what is planned on
+workers here or on a cluster, `store` knows where runs are, `monitor` shows how they go, `sinks` logs to TensorBoard or Weights &
+Biases. `curves` and `statistics` are what came of it; `claims` judges sentences by it. `paper/` has the figures and claims as data.
+
+The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.experiments.curves import Curves
+    from pdrm.experiments.execution import Workers
+    from pdrm.experiments.panel import Line, Panel
+    from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import Results, Study, run_study
+    from pdrm.experiments.study_file import load_study
+
+__all__ = [  # noqa: RUF022 - in the order one reads them
+    "Study",
+    "Panel",
+    "Line",
+    "load_study",
+    "run_study",
+    "Results",
+    "Curves",
+    "Workers",
+    "Store",
+    "TensorBoard",
+    "WeightsAndBiases",
+]
+
+__getattr__, __dir__ = lazy(__name__)

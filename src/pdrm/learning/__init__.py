@@ -1,1 +1,70 @@
-"""How it learns: tabular and deep agents for products of environments and machines (Sections 6 and 7)."""
+"""How it learns: tabular and deep agents on a task (Sections 6 and 7).
+
+`agents` has the settings of every agent and the one list of them. `run` trains any of them to the end in a folder of its own:
+what decides a run, the loop with tests and checkpoints, and the `Run` that one gets. `curve` is what its tests recorded. The
+learners themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
+
+The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.learning.agents import (
+        AGENTS,
+        DQN,
+        PPO,
+        SAC,
+        Agent,
+        Counterfactuals,
+        CountingCQL,
+        CountingQ,
+        CpRM,
+        Hierarchical,
+        QLearning,
+        RecurrentPPO,
+        agent_for,
+    )
+    from pdrm.learning.curve import Curve, Test
+    from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
+    from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+    from pdrm.learning.run import Run, RunSpec, Status, train
+    from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
+    from pdrm.learning.tabular.training import HierarchicalTraining, Training
+
+__all__ = [  # noqa: RUF022 - in the order one reads them
+    "AGENTS",
+    "Agent",
+    "QLearning",
+    "CpRM",
+    "Hierarchical",
+    "CountingQ",
+    "CountingCQL",
+    "PPO",
+    "RecurrentPPO",
+    "DQN",
+    "SAC",
+    "Counterfactuals",
+    "agent_for",
+    "train",
+    "Run",
+    "RunSpec",
+    "Status",
+    "Curve",
+    "Test",
+    "Training",
+    "HierarchicalTraining",
+    "Policy",
+    "HierarchicalPolicy",
+    "policy_of",
+    "load_policy",
+    "DeepPolicy",
+    "load_deep_policy",
+    "CounterfactualReplayBuffer",
+]
+
+__getattr__, __dir__ = lazy(__name__)

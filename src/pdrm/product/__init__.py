@@ -1,1 +1,32 @@
-"""What it solves: the product of a labelled MDP and a machine (Definition 2), seen through a view of the stack."""
+"""What it solves: the product of an environment and a machine (Definition 2), seen through a view of the stack.
+
+`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`labelling`: which events are
+true; `quick_step`: the machine at the speed of a dictionary; `observation`: what the agent gets). `exploration`, with
+`explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `finite_product` has all
+product states up to a bound, for the analysis; `jax_env/` is the product in JAX, for the deep learners.
+
+The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.product.finite_product import FiniteProduct
+    from pdrm.product.views import FullStack, TopK, View
+    from pdrm.product.wrapping import MachineEnv, wrap, wrap_vector
+
+__all__ = [  # noqa: RUF022 - in the order one reads them
+    "wrap",
+    "wrap_vector",
+    "MachineEnv",
+    "TopK",
+    "FullStack",
+    "View",
+    "FiniteProduct",
+]
+
+__getattr__, __dir__ = lazy(__name__)
