@@ -14,28 +14,32 @@ from pdrm.errors import BadArrays
 from tests.contracts import check_domain
 
 
-@pytest.mark.parametrize("name", names())
-def test_contract(name):
-    check_domain(domain(name))
+def test_contract():
+    for name in names():
+        check_domain(domain(name))
 
 
-@pytest.mark.parametrize("name", ["deliver-4-8", "paint"])
-def test_contract_of_the_domains_that_test(name):
-    trained = domain(name)
-    for test in trained.tests[:2]:
-        check_domain(test)
-        assert (test.labels, test.actions, test.state_names) == (trained.labels, trained.actions, trained.state_names)
-        assert np.array_equal(test.arrays.next, trained.arrays.next)
-        assert np.array_equal(test.arrays.label, trained.arrays.label)
+def test_contract_of_the_domains_that_test():
+    for name in ["deliver-4-8", "paint"]:
+        trained = domain(name)
+        for test in trained.tests[:2]:
+            check_domain(test)
+            assert (test.labels, test.actions, test.state_names) == (
+                trained.labels,
+                trained.actions,
+                trained.state_names,
+            )
+            assert np.array_equal(test.arrays.next, trained.arrays.next)
+            assert np.array_equal(test.arrays.label, trained.arrays.label)
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_registered_environments_pass_gymnasiums_check(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        env = gymnasium.make(name, render_mode="rgb_array")
-        check_env(env.unwrapped)
-    assert env.unwrapped.domain.name == IDS[name]
+def test_registered_environments_pass_gymnasiums_check():
+    for name in IDS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            env = gymnasium.make(name, render_mode="rgb_array")
+            check_env(env.unwrapped)
+        assert env.unwrapped.domain.name == IDS[name]
 
 
 def test_every_domain_is_registered():
@@ -84,21 +88,18 @@ def small(states=2, actions=("l", "r"), labels=((), ("end",)), tests=()):
     )
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
+def test_a_domain_that_tests_another_shares_its_states_actions_and_labels():
+    for other, message in [
         ({"states": 3}, "it has 3 states, not 2"),
         ({"actions": ("l",)}, "its actions are l, not l r"),
         ({"actions": ("r", "l")}, "its actions are r l, not l r"),
         ({"labels": ((), ("a",))}, "its label 1 is {a}, not {end}"),
         ({"labels": ((), ("end",), ("a",))}, "it has 3 labels, not 2"),
-    ],
-)
-def test_a_domain_that_tests_another_shares_its_states_actions_and_labels(other, message):
-    with pytest.raises(BadArrays) as caught:
-        small().check_shares(small(**other))
-    assert message in caught.value.message
-    assert caught.value.fix
-    with pytest.raises(BadArrays):
-        small(tests=(small(), small(**other)))
-    assert len(small(tests=(small(),)).tests) == 1
+    ]:
+        with pytest.raises(BadArrays) as caught:
+            small().check_shares(small(**other))
+        assert message in caught.value.message
+        assert caught.value.fix
+        with pytest.raises(BadArrays):
+            small(tests=(small(), small(**other)))
+        assert len(small(tests=(small(),)).tests) == 1

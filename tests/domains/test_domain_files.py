@@ -61,9 +61,8 @@ def test_a_bare_map_emits_its_characters(tmp_path):
     assert words(walk(kitchen, "rrd")[0]) == ["", "c", "t"]
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
+def test_faulty_map_files(tmp_path):
+    for text, error, message in [
         ("step_limt 5\n@.k", BadDomainSetting, r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit"),
         ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*floor is drawn as `.`"),
         ("step_limit 0\n@.k", BadDomainSetting, "not an integer from 1 to"),
@@ -85,26 +84,34 @@ def test_a_bare_map_emits_its_characters(tmp_path):
         ("..k", NoStart, "map.txt:1:1"),
         ("@.k\n..", RaggedMap, "map.txt:2:3"),
         ("step_limit 5", RaggedMap, "no map"),
-    ],
-)
-def test_faulty_map_files(text, error, message, tmp_path):
-    with pytest.raises(error) as caught:
-        load_domain(written(tmp_path / "map.txt", text))
-    assert caught.match(message)
-    assert caught.value.fix
+    ]:
+        with pytest.raises(error) as caught:
+            load_domain(written(tmp_path / "map.txt", text))
+        assert caught.match(message)
+        assert caught.value.fix
 
 
-@pytest.mark.parametrize("name", names())
-def test_what_was_saved_is_loaded_again(name, tmp_path):
-    domain = pdrm.domain(name)
-    save_domain(domain, tmp_path / "copy.npz")
-    again = load_domain(tmp_path / "copy.npz")
-    assert domain_bytes(again) == domain_bytes(domain)
-    for field in ("name", "labels", "events", "actions", "step_limit", "state_names", "picture", "machine", "lowest"):
-        assert getattr(again, field) == getattr(domain, field)
-    for one, other in zip(again.arrays, domain.arrays, strict=True):
-        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
-    assert [test.name for test in again.tests] == [test.name for test in domain.tests]
+def test_what_was_saved_is_loaded_again(tmp_path):
+    for name in names():
+        domain = pdrm.domain(name)
+        save_domain(domain, tmp_path / "copy.npz")
+        again = load_domain(tmp_path / "copy.npz")
+        assert domain_bytes(again) == domain_bytes(domain)
+        for field in (
+            "name",
+            "labels",
+            "events",
+            "actions",
+            "step_limit",
+            "state_names",
+            "picture",
+            "machine",
+            "lowest",
+        ):
+            assert getattr(again, field) == getattr(domain, field)
+        for one, other in zip(again.arrays, domain.arrays, strict=True):
+            assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+        assert [test.name for test in again.tests] == [test.name for test in domain.tests]
 
 
 def npz(path, without=(), **changed):
@@ -123,9 +130,8 @@ def test_arrays_written_elsewhere(tmp_path):
     assert two.arrays.start_label.tolist() == [-1, 1]
 
 
-@pytest.mark.parametrize(
-    ("changed", "error", "message"),
-    [
+def test_faulty_array_files(tmp_path):
+    for changed, error, message in [
         ({"next": [[0, 2], [0, 1]]}, BadArrays, "bad.npz: domain `bad`: next is 2 at state 0, action 1"),
         ({"reward": [[0, 0], [0, np.nan]]}, BadArrays, "reward is nan at state 1, action 1"),
         ({"without": ("label",)}, BadDomainFile, "it has no 'label'"),
@@ -135,16 +141,17 @@ def test_arrays_written_elsewhere(tmp_path):
         ({"words": {"labels": [[], [1]]}}, BadDomainFile, "must be strings"),
         ({"words": {"lowest": "low"}}, BadDomainFile, "`lowest` is not a number"),
         ({"words": {"pdrm_domain": 9}}, BadDomainFile, "version 9"),
-        ({"words": {"picture": {"scenes": [[["..."], ""]], "scene": [0, 0], "cell": [[0, 0], [0, 3]]}}}, BadDomainFile,
-         "picture"),
+        (
+            {"words": {"picture": {"scenes": [[["..."], ""]], "scene": [0, 0], "cell": [[0, 0], [0, 3]]}}},
+            BadDomainFile,
+            "picture",
+        ),
         ({"start_state": [0], "start_probability": [1.0]}, BadDomainFile, "start_label"),
         ({"start_state": [0.5], "start_probability": [1.0], "start_label": [-1]}, BadDomainFile, "bad.npz"),
-    ],
-)  # fmt: skip
-def test_faulty_array_files(changed, error, message, tmp_path):
-    with pytest.raises(error, match=message) as caught:
-        load_domain(npz(tmp_path / "bad.npz", **changed))
-    assert caught.value.fix
+    ]:
+        with pytest.raises(error, match=message) as caught:
+            load_domain(npz(tmp_path / "bad.npz", **changed))
+        assert caught.value.fix
 
 
 def test_damaged_files_are_noticed(tmp_path):

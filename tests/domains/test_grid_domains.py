@@ -69,18 +69,18 @@ def test_a_bump_on_the_way_may_spoil_the_way_back():
     assert run(maze, "ddldrr" + "lluruu")[0].after.state == "home"  # walls on both sides: the bump can be undone
 
 
-@pytest.mark.parametrize(("size", "steps", "limit"), [(5, 5, 15), (10, 15, 150), (20, 24, 300)])
-def test_mazes_have_their_distance_loops_and_dead_ends(size, steps, limit):
-    maze = domain(f"maze-{size}x{size}")
-    grid = load_shipped_map(f"maze-{size}x{size}", places="xt", start="x")
-    assert maze.picture.size == (size, size)
-    assert grid.distances(grid.starts[0])[grid.places("t")[0]] == steps
-    assert maze.step_limit == limit
-    assert reachable(maze) == set(range(maze.states))
-    degree = [len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells]
-    assert degree.count(1) >= 3
-    loops = sum(degree) // 2 - len(grid.cells) + 1
-    assert loops == {5: 0, 10: 2, 20: 6}[size]
+def test_mazes_have_their_distance_loops_and_dead_ends():
+    for size, steps, limit in [(5, 5, 15), (10, 15, 150), (20, 24, 300)]:
+        maze = domain(f"maze-{size}x{size}")
+        grid = load_shipped_map(f"maze-{size}x{size}", places="xt", start="x")
+        assert maze.picture.size == (size, size)
+        assert grid.distances(grid.starts[0])[grid.places("t")[0]] == steps
+        assert maze.step_limit == limit
+        assert reachable(maze) == set(range(maze.states))
+        degree = [len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells]
+        assert degree.count(1) >= 3
+        loops = sum(degree) // 2 - len(grid.cells) + 1
+        assert loops == {5: 0, 10: 2, 20: 6}[size]
 
 
 def out_of(maze, length):
@@ -108,43 +108,43 @@ def bump_of(maze, path):
     raise AssertionError
 
 
-@pytest.mark.parametrize("name", ["maze-5x5", "maze-10x10", "maze-20x20"])
-def test_mazes_allow_the_returns_they_say(name):
-    maze = domain(name)
-    path = out_of(maze, maze.step_limit // 2)
-    best, total = run(maze, path + reverse(path))
-    assert best.after.state == "home"
-    assert total == maze.highest
-    path = out_of(maze, len(shortest(maze, int(maze.arrays.start_state[0]), treasure_of(maze))))
-    worst, total = run(maze, path + path[-1])
-    assert worst.after.state == "lost"
-    assert total == maze.lowest
+def test_mazes_allow_the_returns_they_say():
+    for name in ["maze-5x5", "maze-10x10", "maze-20x20"]:
+        maze = domain(name)
+        path = out_of(maze, maze.step_limit // 2)
+        best, total = run(maze, path + reverse(path))
+        assert best.after.state == "home"
+        assert total == maze.highest
+        path = out_of(maze, len(shortest(maze, int(maze.arrays.start_state[0]), treasure_of(maze))))
+        worst, total = run(maze, path + path[-1])
+        assert worst.after.state == "lost"
+        assert total == maze.lowest
 
 
 def test_the_printed_limit_of_the_10x10_maze_can_be_set():
     assert domain("maze-10x10", step_limit=15).step_limit == 15
 
 
-@pytest.mark.parametrize("name", ["multi-10x10", "multi-20x20"])
-def test_multiple_treasure_maze_in_order(name):
-    maze = domain(name)
-    grid = load_shipped_map(name, places="xst", start="x")
-    (x,), (s,), treasures = grid.starts, grid.places("s"), grid.places("t")
-    there = way_between(grid, x, s, set())
-    labels, _ = walk(maze, there)
-    assert "s" in labels[-1]
-    assert not any("t" in label or "s" in label for label in labels[:-1])
-    ways = [way_between(grid, s, treasure, set(treasures) - {treasure}) for treasure in treasures]
-    tour = there + "".join(way + reverse(way) for way in ways) + reverse(there)
-    labels, _ = walk(maze, tour)
-    seen = [event for label in labels for event in ("s", "t", "T", "x") if event in label]
-    assert seen == ["s", "t", "s", "t", "s", "t", "s", "T", "x"]
-    ended, total = run(maze, tour)
-    assert ended.after.state == "home"
-    assert total <= maze.highest
-    wasted = len(there) + sum(map(len, ways))
-    assert total == maze.highest - (maze.step_limit // 2 - wasted)
-    assert run(maze, there + ways[0] + ways[0][-1])[1] == maze.lowest
+def test_multiple_treasure_maze_in_order():
+    for name in ["multi-10x10", "multi-20x20"]:
+        maze = domain(name)
+        grid = load_shipped_map(name, places="xst", start="x")
+        (x,), (s,), treasures = grid.starts, grid.places("s"), grid.places("t")
+        there = way_between(grid, x, s, set())
+        labels, _ = walk(maze, there)
+        assert "s" in labels[-1]
+        assert not any("t" in label or "s" in label for label in labels[:-1])
+        ways = [way_between(grid, s, treasure, set(treasures) - {treasure}) for treasure in treasures]
+        tour = there + "".join(way + reverse(way) for way in ways) + reverse(there)
+        labels, _ = walk(maze, tour)
+        seen = [event for label in labels for event in ("s", "t", "T", "x") if event in label]
+        assert seen == ["s", "t", "s", "t", "s", "t", "s", "T", "x"]
+        ended, total = run(maze, tour)
+        assert ended.after.state == "home"
+        assert total <= maze.highest
+        wasted = len(there) + sum(map(len, ways))
+        assert total == maze.highest - (maze.step_limit // 2 - wasted)
+        assert run(maze, there + ways[0] + ways[0][-1])[1] == maze.lowest
 
 
 def way_between(grid, source, target, avoid):
@@ -261,7 +261,7 @@ def test_deliver_rewards_looking_ahead():
     assert all(nearest_steps(event) > 1.1 * fewest_steps(world, event) for event in LONG)
 
 
-@pytest.mark.parametrize("name", ["letter", "maze-5x5", "multi-10x10", "deliver-8", "paint", "echo"])
-def test_events_are_those_of_the_machine(name):
-    world = domain(name)
-    assert set(world.events) == set(catalogue(world.machine).events)
+def test_events_are_those_of_the_machine():
+    for name in ["letter", "maze-5x5", "multi-10x10", "deliver-8", "paint", "echo"]:
+        world = domain(name)
+        assert set(world.events) == set(catalogue(world.machine).events)

@@ -16,15 +16,15 @@ def test_paint_rewards_and_labels():
     assert paint.step_limit == 5
 
 
-@pytest.mark.parametrize("stains", range(1, 6))
-def test_paint_is_best_cleaned_at_once(stains):
-    paint = domain("paint")
-    ended, total = run(paint, [f"ask_{stains}"], start=stains - 1)
-    assert ended.after.state == "clean"
-    assert total == -stains / (stains + 1)
-    assert total <= paint.highest
-    test = paint.tests[stains - 1]
-    assert [test.labels[first] for first in test.arrays.start_label] == [{f"stains_{stains}"}]
+def test_paint_is_best_cleaned_at_once():
+    for stains in range(1, 6):
+        paint = domain("paint")
+        ended, total = run(paint, [f"ask_{stains}"], start=stains - 1)
+        assert ended.after.state == "clean"
+        assert total == -stains / (stains + 1)
+        assert total <= paint.highest
+        test = paint.tests[stains - 1]
+        assert [test.labels[first] for first in test.arrays.start_label] == [{f"stains_{stains}"}]
 
 
 def test_paint_at_its_dearest():
@@ -68,16 +68,16 @@ def test_names_and_suggestions():
     assert settings("maze-5x5") == ["step_limit"]
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1.5])
-def test_step_limits_out_of_range(limit):
-    with pytest.raises(BadDomainSetting, match="step limit"):
-        domain("letter", step_limit=limit)
+def test_step_limits_out_of_range():
+    for limit in [0, -1, 1.5]:
+        with pytest.raises(BadDomainSetting, match="step limit"):
+            domain("letter", step_limit=limit)
 
 
-@pytest.mark.parametrize("more", [-0.1, 1.0, float("nan")])
-def test_echo_must_come_to_an_end(more):
-    with pytest.raises(BadDomainSetting, match="more"):
-        domain("echo", more=more)
+def test_echo_must_come_to_an_end():
+    for more in [-0.1, 1.0, float("nan")]:
+        with pytest.raises(BadDomainSetting, match="more"):
+            domain("echo", more=more)
 
 
 def test_starting_somewhere_else():

@@ -55,18 +55,15 @@ def test_a_map_with_a_byte_order_mark(tmp_path):
     assert read_map(file, places="ct").rows == ("@.c", "#.t")
 
 
-@pytest.mark.parametrize(
-    ("options", "heard"),
-    [
+def test_what_a_map_emits():
+    for options, heard in [
         ({}, ["", "coffee", ""]),
         ({"directions": True}, ["r", "r+coffee", "r"]),
         ({"standing": True}, ["", "coffee", "coffee"]),
         ({"directions": True, "bump": ()}, ["r", "r+coffee", ""]),
         ({"bump": ("ouch",)}, ["", "coffee", "ouch"]),
-    ],
-)
-def test_what_a_map_emits(options, heard):
-    assert words(walk(kitchen(**options), "rrr")[0]) == heard
+    ]:
+        assert words(walk(kitchen(**options), "rrr")[0]) == heard
 
 
 def test_step_reward_and_start_label():
@@ -75,9 +72,8 @@ def test_step_reward_and_start_label():
     assert (words(labels), paid) == (["go", "", "coffee"], -2.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "where"),
-    [
+def test_faulty_maps():
+    for text, error, where in [
         ("@.?", UnknownPlace, "<map>:1:3"),
         ("@..", UnknownPlace, "has no `c`"),
         ("..c", NoStart, "<map>:1:1"),
@@ -86,11 +82,9 @@ def test_step_reward_and_start_label():
         ("", RaggedMap, "no map"),
         ("// a wall between\n@#c", UnreachablePlace, "<map>:2:3"),
         ("@c" + "." * 1000, TooLarge, "1000 is the most"),
-    ],
-)
-def test_faulty_maps(text, error, where):
-    with pytest.raises(error, match=where):
-        parse_map(text, places="c")
+    ]:
+        with pytest.raises(error, match=where):
+            parse_map(text, places="c")
 
 
 def test_unreadable_maps(tmp_path):
@@ -118,9 +112,8 @@ def test_own_arrays_keep_the_contract():
 SOUND = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "labels": [(), ("end",)], "step_limit": 10}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_faulty_arrays():
+    for change, message in [
         ({"next": [[0, 2], [0, 1]]}, "next is 2 at state 0, action 1, outcome 0"),
         ({"label": [[0, 1], [0, 7]]}, "label is 7 at state 1, action 1, outcome 0"),
         ({"reward": [[0, 1], [float("nan"), 0]]}, "reward is nan at state 1, action 0, outcome 0"),
@@ -140,27 +133,21 @@ SOUND = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "labels": [(), ("e
         ({"events": ["end", "end"]}, "an event twice"),
         ({"labels": [("end",), ("end",)]}, "a label twice"),
         ({"actions": ["only"]}, "shape"),
-    ],
-)
-def test_faulty_arrays(change, message):
-    with pytest.raises(BadArrays, match=message):
-        from_arrays("faulty", **(SOUND | change))
+    ]:
+        with pytest.raises(BadArrays, match=message):
+            from_arrays("faulty", **(SOUND | change))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_words_out_of_range():
+    for wrong in [
         {"step_limit": 2**31},
         {"step_limit": 0},
         {"step_limit": True},
         {"lowest": 5, "highest": 1},
         {"lowest": 1, "highest": 1},
-    ],
-    ids=str,
-)
-def test_words_out_of_range(wrong):
-    with pytest.raises(BadDomainSetting):
-        from_arrays("line", **{**SOUND, **wrong})
+    ]:
+        with pytest.raises(BadDomainSetting):
+            from_arrays("line", **{**SOUND, **wrong})
 
 
 def test_arrays_of_another_type_are_refused():
@@ -189,6 +176,10 @@ def test_frozen_lake():
     assert lake.arrays.probability[0, 0].tolist() == pytest.approx([1 / 3] * 3)
     assert lake.arrays.start_state.tolist() == [0]
     assert lake.events == ("goal", "hole")
+    named = from_gymnasium(env, entering(LAKE), name="pond", state_names=[f"tile {n}" for n in range(16)])
+    assert (named.name, named.describe(15)) == ("pond", "tile 15")
+    with pytest.raises(BadDomainSetting, match="16 states and 2 names"):
+        from_gymnasium(env, entering(LAKE), state_names=["a", "b"])
 
 
 def test_taxi():

@@ -53,21 +53,21 @@ def with_ball_at(number, place):
     return balls
 
 
-@pytest.mark.parametrize(("number", "event"), [(2, "even"), (3, "odd"), (8, "even"), (9, "odd")])
-def test_balls_2_to_9_vanish_and_emit_their_parity(number, event):
-    now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
-    assert label == {event}
-    assert not now.there[number]
-    assert now.there.sum() == 9
-    assert step(now)[1] == frozenset()
+def test_balls_2_to_9_vanish_and_emit_their_parity():
+    for number, event in [(2, "even"), (3, "odd"), (8, "even"), (9, "odd")]:
+        now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
+        assert label == {event}
+        assert not now.there[number]
+        assert now.there.sum() == 9
+        assert step(now)[1] == frozenset()
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_balls_0_and_1_jump(number):
-    now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
-    assert label == {f"ball_{number}"}
-    assert now.there.all()
-    assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
+def test_balls_0_and_1_jump():
+    for number in [0, 1]:
+        now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
+        assert label == {f"ball_{number}"}
+        assert now.there.all()
+        assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
 
 
 def test_one_ball_a_step_the_lowest_first():
@@ -97,37 +97,37 @@ def test_a_ball_that_is_gone_is_not_seen():
     assert seen[4:8].any()
 
 
-@pytest.mark.parametrize("side", [17.0, 20.0])
-def test_the_jax_twin_goes_the_same_way(side):
-    world, rng = WaterWorld(side=side), np.random.default_rng(int(side))
-    numbers = rng.random(water.START_NUMBERS, dtype=np.float32)
-    reference, twin = begin(world, numbers, np), begin(world, jnp.asarray(numbers), jnp)
-    pushes = np.array(water.PUSHES, np.float32)[rng.integers(5, size=4_000)]
-    drawn = rng.random((4_000, water.STEP_NUMBERS), dtype=np.float32)
+def test_the_jax_twin_goes_the_same_way():
+    for side in [17.0, 20.0]:
+        world, rng = WaterWorld(side=side), np.random.default_rng(int(side))
+        numbers = rng.random(water.START_NUMBERS, dtype=np.float32)
+        reference, twin = begin(world, numbers, np), begin(world, jnp.asarray(numbers), jnp)
+        pushes = np.array(water.PUSHES, np.float32)[rng.integers(5, size=4_000)]
+        drawn = rng.random((4_000, water.STEP_NUMBERS), dtype=np.float32)
 
-    def one(now, given):
-        after, label = advance(world, now, *given, jnp)
-        return after, (label, observe(world, after, jnp))
+        def one(now, given, world=world):
+            after, label = advance(world, now, *given, jnp)
+            return after, (label, observe(world, after, jnp))
 
-    labels, seen = jax.lax.scan(one, twin, (pushes, drawn))[1]
-    emitted = []
-    for push, number in zip(pushes, drawn, strict=True):
-        reference, label = advance(world, reference, push, number, np)
-        emitted.append(int(label))
-        assert np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max() < 1e-3
-    assert emitted == labels.tolist()
-    assert len(set(emitted)) >= 3
+        labels, seen = jax.lax.scan(one, twin, (pushes, drawn))[1]
+        emitted = []
+        for push, number in zip(pushes, drawn, strict=True):
+            reference, label = advance(world, reference, push, number, np)
+            emitted.append(int(label))
+            assert np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max() < 1e-3
+        assert emitted == labels.tolist()
+        assert len(set(emitted)) >= 3
 
 
-@pytest.mark.parametrize("name", WATER_IDS)
-@pytest.mark.parametrize("continuous", [False, True])
-def test_gymnasium_is_content(name, continuous):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message=".*not able to test alternative render modes.*")
-        env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
-        check_env(env.unwrapped)
-    assert env.unwrapped.world.name.startswith(WATER_IDS[name])
+def test_gymnasium_is_content():
+    for name in WATER_IDS:
+        for continuous in [False, True]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.filterwarnings("ignore", message=".*not able to test alternative render modes.*")
+                env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
+                check_env(env.unwrapped)
+            assert env.unwrapped.world.name.startswith(WATER_IDS[name])
 
 
 def test_the_limit_truncates_and_nothing_terminates():

@@ -36,21 +36,21 @@ def texts(group):
     return ["".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in group.iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("name", paper.DRAWN)
-def test_svg_shows_the_machine(name):
-    machine = paper.DRAWN[name]()
-    figure = make_figure(machine)
-    picture = render(machine, "svg")
-    nodes, edges = groups(picture, "node"), groups(picture, "edge")
-    for state in figure.states:
-        assert "".join(texts(nodes[state])) == state
-        assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (2 if state in machine.final else 1)
-    for edge in figure.edges:
-        assert texts(edges[f"{edge.source}->{edge.target}"]) == [spell(line) for line in edge.lines]
-    assert f"start arrow->{machine.start}" in edges
-    assert len(edges) == len(figure.edges) + 1
-    shown = texts(parsed(picture))
-    assert all(spell(line) in shown for line in figure.caption)
+def test_svg_shows_the_machine():
+    for name in paper.DRAWN:
+        machine = paper.DRAWN[name]()
+        figure = make_figure(machine)
+        picture = render(machine, "svg")
+        nodes, edges = groups(picture, "node"), groups(picture, "edge")
+        for state in figure.states:
+            assert "".join(texts(nodes[state])) == state
+            assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (2 if state in machine.final else 1)
+        for edge in figure.edges:
+            assert texts(edges[f"{edge.source}->{edge.target}"]) == [spell(line) for line in edge.lines]
+        assert f"start arrow->{machine.start}" in edges
+        assert len(edges) == len(figure.edges) + 1
+        shown = texts(parsed(picture))
+        assert all(spell(line) in shown for line in figure.caption)
 
 
 def test_svg_has_a_size_and_a_view_box():
@@ -67,29 +67,29 @@ def test_png_is_a_picture_of_decent_resolution():
     assert 300 < height < 2000
 
 
-@pytest.mark.parametrize("name", paper.DRAWN)
-def test_dot_is_read_back_by_graphviz(name):
-    machine = paper.DRAWN[name]()
-    graph = pygraphviz.AGraph(string=to_dot(machine))
-    assert set(graph.nodes()) == {"start arrow", *machine.states, *machine.final}
-    ends = {(rule.source, rule.target) for rule in machine.transitions}
-    assert set(map(tuple, graph.edges())) == ends | {("start arrow", machine.start)}
+def test_dot_is_read_back_by_graphviz():
+    for name in paper.DRAWN:
+        machine = paper.DRAWN[name]()
+        graph = pygraphviz.AGraph(string=to_dot(machine))
+        assert set(graph.nodes()) == {"start arrow", *machine.states, *machine.final}
+        ends = {(rule.source, rule.target) for rule in machine.transitions}
+        assert set(map(tuple, graph.edges())) == ends | {("start arrow", machine.start)}
 
 
-@pytest.mark.parametrize("name", paper.DRAWN)
-def test_tikz_has_every_state_and_label(name):
-    machine = paper.DRAWN[name]()
-    figure, source = make_figure(machine), to_tikz(machine)
-    for state in figure.states:
-        (node,) = re.findall(rf"\\node\[([^\]]*)\] \({state}\) at", source)
-        assert ("accepting" in node) == (state in machine.final)
-        assert ("initial" in node) == (state == machine.start)
-    assert all(spell_formula(line) in source for edge in figure.edges for line in edge.lines)
-    assert source.count("loop above") == len(figure.loops)
-    bare = re.sub(r"\\[{}]", "", source)
-    assert bare.count("{") == bare.count("}")
-    assert source.startswith(r"\documentclass")
-    assert to_tikz(machine, standalone=False).splitlines()[1].startswith(r"\begin{tikzpicture}")
+def test_tikz_has_every_state_and_label():
+    for name in paper.DRAWN:
+        machine = paper.DRAWN[name]()
+        figure, source = make_figure(machine), to_tikz(machine)
+        for state in figure.states:
+            (node,) = re.findall(rf"\\node\[([^\]]*)\] \({state}\) at", source)
+            assert ("accepting" in node) == (state in machine.final)
+            assert ("initial" in node) == (state == machine.start)
+        assert all(spell_formula(line) in source for edge in figure.edges for line in edge.lines)
+        assert source.count("loop above") == len(figure.loops)
+        bare = re.sub(r"\\[{}]", "", source)
+        assert bare.count("{") == bare.count("}")
+        assert source.startswith(r"\documentclass")
+        assert to_tikz(machine, standalone=False).splitlines()[1].startswith(r"\begin{tikzpicture}")
 
 
 def test_opposite_edges_are_two_curves_in_tikz():

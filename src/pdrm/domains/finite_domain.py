@@ -130,7 +130,8 @@ class FiniteDomain:
     """The domains that test what is learnt here, with the same states, actions and labels; none means this one."""
 
     def __post_init__(self) -> None:
-        check_words(self.name, self.labels, self.events, self.step_limit)
+        check_words(self.name, self.labels, self.events)
+        check_step_limit(self.name, self.step_limit)
         check_range(self.name, self.lowest, self.highest)
         check_arrays(self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names))
         for test in self.tests:
@@ -210,8 +211,8 @@ def pick(probability: npt.NDArray[np.float64], number: float) -> int:
 # --- What must hold of arrays and words; a fault names the state, the action and the outcome
 
 
-def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str, ...], step_limit: int) -> None:
-    """Labels use declared events, nothing is listed twice, and there is a step limit."""
+def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -> None:
+    """Labels use declared events, and nothing is listed twice."""
     if len(set(events)) < len(events):
         raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
     if len(set(labels)) < len(labels):
@@ -222,9 +223,13 @@ def check_words(name: str, labels: tuple[frozenset[str], ...], events: tuple[str
                 f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
                 fix="declare the event",
             )
-    if isinstance(step_limit, bool) or not isinstance(step_limit, int) or not 1 <= step_limit <= MOST_STEPS:
+
+
+def check_step_limit(name: str, limit: object) -> None:
+    """Every episode ends."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
         fix = f"give an integer from 1 to {MOST_STEPS:,}"
-        raise BadDomainSetting(f"domain `{name}`: a step limit of {step_limit!r}", fix=fix)
+        raise BadDomainSetting(f"domain `{name}`: a step limit of {limit!r}", fix=fix)
 
 
 def check_range(name: str, lowest: float | None, highest: float | None) -> None:
@@ -264,7 +269,7 @@ def _list_some(words: tuple[str, ...]) -> str:
     return " ".join(words[:8]) + (f" … ({len(words)})" if len(words) > 8 else "")
 
 
-def _compare_labels(labels: tuple[frozenset[str], ...], others: tuple[frozenset[str], ...]) -> str:
+def _compare_labels(labels: tuple[Label, ...], others: tuple[Label, ...]) -> str:
     """The first label that differs."""
     for position, (label, other) in enumerate(zip(labels, others, strict=False)):
         if label != other:

@@ -1,4 +1,8 @@
-"""The paper's domains, and Echo, each as a readable function of what can happen; and all of them by name."""
+"""The paper's domains, and Echo: each as a readable function of what can happen, and all of them by name.
+
+A domain says which returns its episodes can have with the catalogue's machine (`lowest`, `highest`); curves are normalised
+by them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
-from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene
+from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, load_shipped_map, show_rows
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
@@ -156,7 +160,7 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         progress, events = enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
         return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
 
-    stages = _stages(grid.places("t"))
+    stages = _list_stages(grid.places("t"))
     count = len(treasures)
     states = {
         (progress, cell): f"{cell_name(cell)}; {progress.words(count)}" for progress in stages for cell in grid.cells
@@ -169,14 +173,14 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         [Start((Progress(), cell)) for cell in grid.starts],
         events=(*DIRECTIONS, "s", "t", "T", "x"),
         step_limit=limit,
-        picture=_picture(grid, stages),
+        picture=_picture_stages(grid, stages),
         machine="multiple-treasure-maze",
         lowest=2e3 - 1e5,
         highest=1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1,
     )
 
 
-def _stages(treasures: tuple[Cell, ...]) -> list[Progress]:
+def _list_stages(treasures: tuple[Cell, ...]) -> list[Progress]:
     """Every progress there can be, in the order of the number of treasures taken."""
     stages = [Progress()]
     for number in range(len(treasures) + 1):
@@ -185,7 +189,7 @@ def _stages(treasures: tuple[Cell, ...]) -> list[Progress]:
     return stages
 
 
-def _picture(grid: GridMap, stages: list[Progress]) -> Picture:
+def _picture_stages(grid: GridMap, stages: list[Progress]) -> Picture:
     count = len(grid.places("t"))
     scenes = [
         Scene(show_rows(grid, dict.fromkeys(progress.taken, FLOOR)), progress.words(count)) for progress in stages
@@ -199,9 +203,9 @@ def _picture(grid: GridMap, stages: list[Progress]) -> Picture:
 # The map holds several places of each type, and a step that ends on one emits its type; every step costs ½. The events
 # `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name sequences; what they mean is the machine's business.
 
-TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
-LONG = ("seq_1", "seq_2", "seq_3", "seq_4")
-SHORT = ("short_1", "short_2", "short_3", "short_4", "short_5")
+PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
+LONG_SEQUENCES = ("seq_1", "seq_2", "seq_3", "seq_4")
+SHORT_SEQUENCES = ("short_1", "short_2", "short_3", "short_4", "short_5")
 DELIVER_SHORTEST = {"seq": 36, "short": 20}
 """Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
@@ -213,7 +217,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
     """
-    return _world("deliver-8", LONG, "seq", 8, step_limit)
+    return _deliver_world("deliver-8", LONG_SEQUENCES, "seq", 8, step_limit)
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -222,25 +226,25 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']
     """
-    test = _world("deliver-4-8, test", LONG, "seq", 8, step_limit)
-    return replace(_world("deliver-4-8", SHORT, "short", 4, step_limit), tests=(test,))
+    test = _deliver_world("deliver-4-8, test", LONG_SEQUENCES, "seq", 8, step_limit)
+    return replace(_deliver_world("deliver-4-8", SHORT_SEQUENCES, "short", 4, step_limit), tests=(test,))
 
 
-def _world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, step_limit: int) -> FiniteDomain:
+def _deliver_world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, step_limit: int) -> FiniteDomain:
     """The map, starting with one of the sequences. Labels are numbered alike whatever the sequences."""
     world = grid_domain(
         name,
-        load_shipped_map("deliver", places=TYPES),
-        TYPES,
+        load_shipped_map("deliver", places=PLACE_TYPES),
+        PLACE_TYPES,
         step_limit=step_limit,
         standing=True,
         step_reward=-STEP_COST,
-        start_labels=[frozenset({event}) for event in (*LONG, *SHORT)],
-        more_events=(*LONG, *SHORT),
+        start_labels=[frozenset({event}) for event in (*LONG_SEQUENCES, *SHORT_SEQUENCES)],
+        more_events=(*LONG_SEQUENCES, *SHORT_SEQUENCES),
         machine="deliver",
         lowest=-STEP_COST * step_limit,
-        highest=1e3 * (deliveries + 1)
-        - STEP_COST * DELIVER_SHORTEST[kind],  # 1e3 for each delivery, and for stepping off the last
+        # 1e3 for each delivery, and for stepping off the last
+        highest=1e3 * (deliveries + 1) - STEP_COST * DELIVER_SHORTEST[kind],
     )
     chosen = [k for k, first in enumerate(world.arrays.start_label) if world.labels[first] <= set(sequences)]
     return replace(world.starting(*chosen), name=name)
@@ -251,7 +255,7 @@ def _world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, st
 # There is one state. Asking for i units costs i/(i+1) and emits `soap_i`; at reset `stains_n` is emitted, n from 1 to 5
 # equally likely. It is tested on each n.
 
-MOST = 5
+MOST_STAINS = 5
 """Stains, and units of soap in one request, at most."""
 
 
@@ -265,7 +269,7 @@ def paint(step_limit: int = 5) -> FiniteDomain:
     >>> world.arrays.reward.ravel().round(3).tolist(), [test.name for test in world.tests][:1]
     ([-0.5, -0.667, -0.75, -0.8, -0.833], ['paint, start 0'])
     """
-    amounts = range(1, MOST + 1)
+    amounts = range(1, MOST_STAINS + 1)
 
     def outcomes(_: str, action: int) -> list[Outcome]:
         units = action + 1
@@ -276,21 +280,21 @@ def paint(step_limit: int = 5) -> FiniteDomain:
         {"floor": "floor"},
         [f"ask_{units}" for units in amounts],
         outcomes,
-        [Start("floor", 1 / MOST, frozenset({f"stains_{n}"})) for n in amounts],
+        [Start("floor", 1 / MOST_STAINS, frozenset({f"stains_{n}"})) for n in amounts],
         events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
         step_limit=step_limit,
         machine="paint",
-        lowest=_dearest(MOST, step_limit),
+        lowest=_lowest_return(MOST_STAINS, step_limit),
         highest=-1 / 2,
     )
-    return replace(world, tests=tuple(world.starting(k) for k in range(MOST)))
+    return replace(world, tests=tuple(world.starting(k) for k in range(MOST_STAINS)))
 
 
-def _dearest(stains: int, steps: int) -> float:
+def _lowest_return(stains: int, steps: int) -> float:
     """The lowest return of an episode: the worst first request, and the worst of what is left."""
     if stains <= 0 or steps == 0:
         return 0.0
-    return min(-units / (units + 1) + _dearest(stains - units, steps - 1) for units in range(1, MOST + 1))
+    return min(-units / (units + 1) + _lowest_return(stains - units, steps - 1) for units in range(1, MOST_STAINS + 1))
 
 
 # --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
@@ -333,7 +337,7 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
     )
 
 
-# --- The paper's domains, and Echo, by name.
+# --- By name
 
 BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
     "letter": letter,
@@ -364,7 +368,7 @@ def settings(name: str) -> list[str]:
     >>> settings("echo")
     ['more', 'step_limit']
     """
-    builder = _builder(name)
+    builder = _find_builder(name)
     given = set(builder.args) if isinstance(builder, partial) else set()
     return [word for word in inspect.signature(builder).parameters if word not in given]
 
@@ -375,17 +379,17 @@ def domain(name: str, **chosen: float | None) -> FiniteDomain:
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
     """
-    builder = _builder(name)
+    builder = _find_builder(name)
     known = settings(name)
     for word, value in chosen.items():
         if word not in known:
             raise BadDomainSetting(f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known))
-        if word == "step_limit" and value is not None and (not isinstance(value, int) or value < 1):
-            raise BadDomainSetting(f"domain `{name}`: a step limit of {value}", fix="give a positive integer")
+        if word == "step_limit" and value is not None:
+            check_step_limit(name, value)
     return builder(**chosen)
 
 
-def _builder(name: str) -> Callable[..., FiniteDomain]:
+def _find_builder(name: str) -> Callable[..., FiniteDomain]:
     if name not in BUILDERS:
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, names()))
     return BUILDERS[name]
