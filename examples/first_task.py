@@ -19,10 +19,10 @@ fewer -> wrong : stop, A / A, -1
 """)
 
 # Four rooms in a row; the first says `a` when it is entered, the last `b`; `stop` is said by the bell in the second.
-ROOMS = pdrm.parse_map("1.s2", places="12s", start="s")
-world = pdrm.grid_domain("rooms", ROOMS, {"1": "a", "2": "b", "s": "stop"}, step_limit=40)
+ROOMS = pdrm.domains.parse_map("1.s2", places="12s", start="s")
+world = pdrm.domains.grid_domain("rooms", ROOMS, {"1": "a", "2": "b", "s": "stop"}, step_limit=40)
 
 for view in (pdrm.TopK(0), pdrm.TopK(1)):
-    training = pdrm.Training(world, TASK, view, pdrm.QLearning(learning_rate=0.2, discount=0.95), seed=0)
+    training = pdrm.learning.Training(world, TASK, view, pdrm.QLearning(learning_rate=0.2, discount=0.95), seed=0)
     training.advance(3_000)
     print(f"sees {view} symbols of the stack: mean return of ten test episodes {training.test().returns.mean():g}")

@@ -11,9 +11,9 @@ MAP = """\
 #r..g...#
 #########
 """
-world = pdrm.grid_domain(
+world = pdrm.domains.grid_domain(
     "keys",
-    pdrm.parse_map(MAP, places="gr@", start="@"),
+    pdrm.domains.parse_map(MAP, places="gr@", start="@"),
     {"g": "green", "r": "red", "@": "home"},
     step_limit=80,
     step_reward=-0.1,
@@ -37,11 +37,11 @@ return -> back : home, z / z, 1
 back   -> done : eps,  # / #, 20
 """)
 
-training = pdrm.Training(world, TASK, pdrm.TopK(1), pdrm.QLearning(counterfactuals="deduplicated"), seed=1)
+training = pdrm.learning.Training(world, TASK, pdrm.TopK(1), pdrm.QLearning(counterfactuals="deduplicated"), seed=1)
 for more in (100, 200, 700):
     training.advance(more)
     print(f"after {training.episodes:>5} episodes: mean test return {training.test().returns.mean():.2f}")
-policy = pdrm.policy_of(training, about={"made by": "examples/own_grid.py"})
+policy = pdrm.learning.policy_of(training, about={"made by": "examples/own_grid.py"})
 print(
     f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(int(world.arrays.start_state[0]), 'first', ('#',))]}"
 )

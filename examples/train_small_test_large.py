@@ -13,7 +13,7 @@ for choice in ("none", "deduplicated"):
     settings = pdrm.QLearning(
         learning_rate=0.1, epsilon_decay=0.999, epsilon_least=0.1, counterfactuals=choice, test_episodes=5
     )
-    training = pdrm.Training(small, machine, pdrm.TopK(1), settings, seed=0)
+    training = pdrm.learning.Training(small, machine, pdrm.TopK(1), settings, seed=0)
     training.advance(1_500)
     trained, tested = training.test(small), training.test(large)
     print(

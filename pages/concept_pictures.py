@@ -47,7 +47,7 @@ def pictures() -> dict[str, Picture | GraphPicture]:
     curves = shown.trained()
     return {
         "letter.svg": GraphPicture(to_dot(pdrm.catalogue("letter"))),
-        "trace.svg": GraphPicture(run_to_dot(shown.MACHINE.run(pdrm.parse_word("d d+t u u+x")))),
+        "trace.svg": GraphPicture(run_to_dot(shown.MACHINE.run(pdrm.language.parse_word("d d+t u u+x")))),
         "concept-machine.svg": GraphPicture(to_dot(shown.MACHINE)),
         "concept-run.svg": Picture(run_plot, (shown.moments(),)),
         "concept-labels.svg": Picture(labels_plot, shown.labels(steps=4)),

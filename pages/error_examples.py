@@ -6,7 +6,7 @@ LAKE = 'import gymnasium\nlake = gymnasium.make("FrozenLake-v1")\n'
 TASK = 'tiny = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : a, # / #, 1")\n'
 MAZE = (
     'maze = pdrm.domain("maze-5x5")\n'
-    'training = pdrm.Training(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
+    'training = pdrm.learning.Training(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
 )
 
 EXAMPLES = {
@@ -14,32 +14,32 @@ EXAMPLES = {
     "E0304": 'many = " & ".join(f"(a{n} | b{n} & c{n})" for n in range(16))\n'
     'events = " ".join(f"a{n} b{n} c{n}" for n in range(16))\n'
     'pdrm.parse(f"events {events}\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : {many}, # / #, 1\\nu -> u : !({many}), # / #, 0")',
-    "E0305": 'pdrm.counting_to_pushdown(pdrm.pushdown_to_counting(pdrm.catalogue("treasure-maze")))',
-    "E0401": TINY + 'tiny.run(pdrm.parse_word("b"))',
-    "E0402": TINY + 'tiny.step(pdrm.Configuration("f", ("#",)), {"a"})',
-    "E0403": TINY + 'tiny.run(pdrm.parse_word("a+b"))',
-    "E0404": TINY + 'tiny.step(pdrm.Configuration("nowhere", ("#",)), {"a"})',
+    "E0305": 'pdrm.machines.counting_to_pushdown(pdrm.machines.pushdown_to_counting(pdrm.catalogue("treasure-maze")))',
+    "E0401": TINY + 'tiny.run(pdrm.language.parse_word("b"))',
+    "E0402": TINY + 'tiny.step(pdrm.machines.Configuration("f", ("#",)), {"a"})',
+    "E0403": TINY + 'tiny.run(pdrm.language.parse_word("a+b"))',
+    "E0404": TINY + 'tiny.step(pdrm.machines.Configuration("nowhere", ("#",)), {"a"})',
     "E0405": "from pdrm.machines.stacks import Stacks\nStacks.empty(symbols=2, capacity=0)",
     "E0501": 'pdrm.load("missing.pdrm")',
     "E0502": 'pdrm.save(pdrm.catalogue("letter"), "no/such/folder/letter.pdrm")',
     "E0503": 'pdrm.save(pdrm.catalogue("letter"), "letter.doc")',
-    "E0504": 'pdrm.parse_word("a++b")',
+    "E0504": 'pdrm.language.parse_word("a++b")',
     "E0505": "pdrm explain E9999",
     "E0506": 'pdrm.catalogue("leter")',
     "E0701": 'pdrm.domain("maze-7x7")',
-    "E0702": 'pdrm.from_arrays("odd", next=[[0, 5]], label=[[0, 0]], labels=[()], step_limit=10)',
-    "E0703": 'pdrm.parse_map("@.k", places="")',
-    "E0704": 'pdrm.parse_map("@..\\n.")',
-    "E0705": 'pdrm.parse_map("...")',
-    "E0706": 'pdrm.parse_map("@#k", places="k")',
+    "E0702": 'pdrm.domains.from_arrays("odd", next=[[0, 5]], label=[[0, 0]], labels=[()], step_limit=10)',
+    "E0703": 'pdrm.domains.parse_map("@.k", places="")',
+    "E0704": 'pdrm.domains.parse_map("@..\\n.")',
+    "E0705": 'pdrm.domains.parse_map("...")',
+    "E0706": 'pdrm.domains.parse_map("@#k", places="k")',
     "E0707": 'import gymnasium\npdrm.from_gymnasium(gymnasium.make("CartPole-v1"), lambda *_: set(), step_limit=10)',
-    "E0708": 'pdrm.grid_domain("hall", pdrm.parse_map("@.k", places="k"), {"k": "key"}, step_limit=0)',
+    "E0708": 'pdrm.domains.grid_domain("hall", pdrm.domains.parse_map("@.k", places="k"), {"k": "key"}, step_limit=0)',
     "E0709": 'import gymnasium, pdrm.domains\nenv = gymnasium.make("pdrm/LetterEnv-v0", disable_env_checker=True).unwrapped\nenv.reset(seed=0)\nenv.step(9)',
     "E0710": 'from pathlib import Path\nPath("notes.npz").write_text("hello")\npdrm.load_domain("notes.npz")',
     "E0801": "pdrm.QLearning(learning_rate=2)",
     "E0802": "pdrm train letter --agent sarsa",
     "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.load_policy("policy.npz")',
-    "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.policy_of(training)\npolicy.act(0, "u7", ("#",))',
+    "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',
     "E0805": "pdrm evaluate nowhere",
     "E0806": 'import sys\nsys.modules["wandb"] = None  # as if it were not installed\npdrm.WeightsAndBiases("my-project")',
     "E0901": 'pdrm.wrap("FrozenLake-v1", "letter", labels="info")',

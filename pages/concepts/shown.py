@@ -110,7 +110,9 @@ def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        Situation(one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}")
+        Situation(
+            one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}"
+        )
         for one in report.witness(k, "everywhere")
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"

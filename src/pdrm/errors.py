@@ -425,7 +425,7 @@ class MissingPackage(PdrmError, code="E0806"):
 
 
 class CannotWrap(PdrmError, code="E0901"):
-    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.wrap_vector` a list of functions that each make one.
+    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.product.wrap_vector` a list of functions that each make one.
 
     A vector environment that exists already cannot be wrapped: when the machine reaches a final state its sub-environment
     must be reset, and a vector environment offers no way to do that for one of them. Only spaces that Gymnasium can

@@ -43,10 +43,10 @@ TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\n
 @pytest.fixture
 def folder(tmp_path):
     """A folder with a domain and a machine of one's own."""
-    rooms = pdrm.grid_domain(
-        "rooms", pdrm.parse_map("#####\n#@.k#\n#####", places="@k", start="@"), {"k": "key"}, step_limit=20
+    rooms = pdrm.domains.grid_domain(
+        "rooms", pdrm.domains.parse_map("#####\n#@.k#\n#####", places="@k", start="@"), {"k": "key"}, step_limit=20
     )
-    pdrm.save_domain(rooms, tmp_path / "rooms.npz")
+    pdrm.domains.save_domain(rooms, tmp_path / "rooms.npz")
     (tmp_path / "task.pdrm").write_text(TASK)
     return tmp_path
 
@@ -81,8 +81,8 @@ def test_a_python_file_sets_study(tmp_path):
     path = tmp_path / "study.py"
     path.write_text(
         "import pdrm\n"
-        "lines = tuple(pdrm.Line(name=f'{k}-pdRM', agent='q', k=str(k)) for k in range(3))\n"
-        "STUDY = pdrm.Study(name='views', panels=(pdrm.Panel(name='echo', domain='echo', lines=lines),), seeds=(0,))\n"
+        "lines = tuple(pdrm.experiments.Line(name=f'{k}-pdRM', agent='q', k=str(k)) for k in range(3))\n"
+        "STUDY = pdrm.Study(name='views', panels=(pdrm.experiments.Panel(name='echo', domain='echo', lines=lines),), seeds=(0,))\n"
     )
     assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]
     for text, told in (("x = 1", "sets no STUDY"), ("1 / 0", "ZeroDivisionError"), ("STUDY = (", "SyntaxError")):

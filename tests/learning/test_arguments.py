@@ -12,9 +12,9 @@ from pdrm.errors import BadSetting
 @pytest.mark.parametrize(
     ("given", "fix"),
     [
-        ({"domain": "maze-5x5"}, "pdrm.find_domain('maze-5x5')"),
-        ({"domain": pdrm.FiniteEnv("maze-5x5")}, "pdrm.from_gymnasium"),
-        ({"domain": 7}, "pdrm.from_arrays"),
+        ({"domain": "maze-5x5"}, "pdrm.domains.find_domain('maze-5x5')"),
+        ({"domain": pdrm.domains.FiniteEnv("maze-5x5")}, "pdrm.from_gymnasium"),
+        ({"domain": 7}, "pdrm.domains.from_arrays"),
         ({"machine": "x.pdrm"}, "pdrm.load('x.pdrm')"),
         ({"machine": Path("x.pdrm")}, "pdrm.load('x.pdrm')"),
         ({"machine": "letter"}, "pdrm.catalogue('letter')"),
@@ -22,27 +22,27 @@ from pdrm.errors import BadSetting
         ({"machine": None}, "pdrm.load("),
         (
             {"machine": pdrm.parse("events u\nstart s\notherwise stay 0\ns -> s : u, 1")},
-            "pdrm.reward_machine_to_pushdown",
+            "pdrm.machines.reward_machine_to_pushdown",
         ),
         ({"view": 1}, "pdrm.TopK(1)"),
         ({"view": "full"}, "pdrm.FullStack()"),
         ({"settings": {}}, "Q"),
     ],
 )
-@pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
+@pytest.mark.parametrize("kind", [pdrm.learning.Training, pdrm.learning.HierarchicalTraining])
 def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):
     maze = pdrm.domain("maze-5x5")
-    settings = pdrm.QLearning() if kind is pdrm.Training else pdrm.Hierarchical()
+    settings = pdrm.QLearning() if kind is pdrm.learning.Training else pdrm.Hierarchical()
     parts = {"domain": maze, "machine": pdrm.catalogue(maze.machine), "view": pdrm.TopK(1), "settings": settings}
     with pytest.raises(BadSetting) as caught:
         kind(**{**parts, **given}, seed=0)
     assert fix in caught.value.fix or (fix == "Q" and f"pdrm.{type(settings).__name__}" in caught.value.fix)
 
 
-@pytest.mark.parametrize("kind", [pdrm.Training, pdrm.HierarchicalTraining])
+@pytest.mark.parametrize("kind", [pdrm.learning.Training, pdrm.learning.HierarchicalTraining])
 def test_a_run_advances_by_whole_episodes_up_to_its_last(kind):
     maze = pdrm.domain("maze-5x5")
-    settings = (pdrm.QLearning if kind is pdrm.Training else pdrm.Hierarchical)(episodes=5)
+    settings = (pdrm.QLearning if kind is pdrm.learning.Training else pdrm.Hierarchical)(episodes=5)
     training = kind(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), settings, seed=0)
     for wrong in (2.5, -5, True, "3"):
         with pytest.raises(BadSetting, match="non-negative integer"):

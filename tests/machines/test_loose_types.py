@@ -110,7 +110,7 @@ def test_a_rule_reads_a_guard(guard):
 
 def test_tables_are_made_of_pushdown_machines():
     others = [*made(0)][1:]
-    fix = "pdrm.reward_machine_to_pushdown and pdrm.counting_to_pushdown translate; pdrm.catalogue finds by name"
+    fix = "pdrm.machines.reward_machine_to_pushdown and pdrm.machines.counting_to_pushdown translate; pdrm.catalogue finds by name"
     for other in (*others, "letter" * 11, None):
         shown = f"{str(other)[:60]!r} ({type(other).__name__})"
         told = said(tabulate, other, [frozenset("A")])

@@ -77,7 +77,9 @@ def test_episodes_are_what_the_readable_machine_says(seed):
         here = step.after
         observation, reward, terminated, _, info = env.step(0)
         assert (info["machine"]["reward"], reward) == (step.reward, 0.5 + step.reward)
-        assert env.configuration == here == pdrm.Configuration(info["machine"]["state"], info["machine"]["stack"])
+        assert (
+            env.configuration == here == pdrm.machines.Configuration(info["machine"]["state"], info["machine"]["stack"])
+        )
         assert observation["stack"].tolist() == [machine.stack.index(s) + 1 for s in here.stack[:3]] + [0] * (
             3 - len(here.stack)
         )
@@ -193,7 +195,7 @@ def test_after_the_end_comes_reset():
         with pytest.raises(EpisodeOver):
             env.step(0)
     env.reset()
-    assert env.configuration == pdrm.Configuration("u0", ("#",))
+    assert env.configuration == pdrm.machines.Configuration("u0", ("#",))
 
 
 def test_other_machines_are_translated(tmp_path):

@@ -156,17 +156,17 @@ def test_what_is_no_environment():
     with pytest.raises(CannotWrap, match="wrap_vector"):
         pdrm.wrap(vector, COINS, shopping)
     with pytest.raises(CannotWrap, match="wrap before vectorising"):
-        pdrm.wrap_vector(vector, COINS, shopping)
+        pdrm.product.wrap_vector(vector, COINS, shopping)
     with pytest.raises(CannotWrap):
-        pdrm.wrap_vector([gymnasium.make("FrozenLake-v1")], COINS, shopping)
+        pdrm.product.wrap_vector([gymnasium.make("FrozenLake-v1")], COINS, shopping)
     with pytest.raises(CannotWrap):
-        pdrm.wrap_vector([], COINS, shopping)
+        pdrm.product.wrap_vector([], COINS, shopping)
 
 
 @pytest.mark.parametrize("given", [{"mode": "threads"}, {"autoreset": "sometimes"}], ids=str)
 def test_what_is_no_mode(given):
     with pytest.raises(BadSetting, match="use"):
-        pdrm.wrap_vector([corridor], COINS, shopping, **given)
+        pdrm.product.wrap_vector([corridor], COINS, shopping, **given)
 
 
 def test_functions_that_take_something_else_are_refused():
@@ -177,4 +177,4 @@ def test_functions_that_take_something_else_are_refused():
 
 
 def test_a_text_is_a_machine():
-    assert pdrm.wrap(corridor(), pdrm.to_text(COINS), shopping).machine == COINS
+    assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS

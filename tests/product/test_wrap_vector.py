@@ -55,7 +55,7 @@ def test_each_goes_its_own_way(mode, autoreset):
     same_step = autoreset == "SameStep"
     expected = [alone(index, same_step) for index in range(COUNT)]
     makers = [partial(corridor, max_episode_steps=15 + index) for index in range(COUNT)]
-    envs = pdrm.wrap_vector(makers, COINS, shopping, mode=mode, autoreset=autoreset, view=pdrm.TopK(2))
+    envs = pdrm.product.wrap_vector(makers, COINS, shopping, mode=mode, autoreset=autoreset, view=pdrm.TopK(2))
     try:
         observations, infos = envs.reset(seed=SEED)
         for index in range(COUNT):
@@ -83,7 +83,7 @@ def test_each_goes_its_own_way(mode, autoreset):
 
 def test_the_machines_end_resets_the_environment_too():
     word = [None, frozenset("B"), frozenset("C"), *[frozenset()] * 9]
-    envs = pdrm.wrap_vector([partial(Script, word)] * 2, "letter", "info")
+    envs = pdrm.product.wrap_vector([partial(Script, word)] * 2, "letter", "info")
     envs.reset()
     observed = [envs.step(np.zeros(2, int)) for _ in range(5)]
     assert [step[0]["observation"].tolist() for step in observed] == [[1, 1], [2, 2], [0, 0], [1, 1], [2, 2]]
@@ -93,7 +93,7 @@ def test_the_machines_end_resets_the_environment_too():
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_flat_observations_are_batched(mode):
-    envs = pdrm.wrap_vector([corridor] * 3, COINS, shopping, mode=mode, flatten=True)
+    envs = pdrm.product.wrap_vector([corridor] * 3, COINS, shopping, mode=mode, flatten=True)
     try:
         observations, _ = envs.reset(seed=1)
         assert observations.shape == (3, 3 + 4 + 3)
@@ -104,7 +104,7 @@ def test_flat_observations_are_batched(mode):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # Gymnasium warns that a worker failed, before it raises
 def test_an_error_in_another_process_arrives():
-    envs = pdrm.wrap_vector([corridor], COINS, lambda *_: {"coyn"}, mode="async")
+    envs = pdrm.product.wrap_vector([corridor], COINS, lambda *_: {"coyn"}, mode="async")
     try:
         envs.reset()
         with pytest.raises(UnknownEvent, match="coyn"):
@@ -114,7 +114,7 @@ def test_an_error_in_another_process_arrives():
 
 
 def test_resetting_some_without_autoreset():
-    envs = pdrm.wrap_vector([corridor] * 2, COINS, lambda *_: {"coin"}, autoreset="Disabled")
+    envs = pdrm.product.wrap_vector([corridor] * 2, COINS, lambda *_: {"coin"}, autoreset="Disabled")
     envs.reset(seed=0)
     envs.step(np.zeros(2, int))
     observations, _ = envs.reset(options={"reset_mask": np.array([True, False])})

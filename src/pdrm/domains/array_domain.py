@@ -132,7 +132,9 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
 
 
 def _bad(file: str, why: str) -> BadDomainFile:
-    return BadDomainFile(f"{file} is damaged or does not hold a domain: {why}", fix="write it with pdrm.save_domain")
+    return BadDomainFile(
+        f"{file} is damaged or does not hold a domain: {why}", fix="write it with pdrm.domains.save_domain"
+    )
 
 
 def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:

@@ -37,7 +37,7 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
-        raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.save_domain") from error
+        raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain") from error
     return parse_map_file(text, file.stem, str(file))
 
 

@@ -1,6 +1,6 @@
 """Drawings: machines as in the paper's figures, runs as tables, results as plots.
 
-Nothing is imported here, so that a command that prints a table does not load Graphviz. Read in this order, and import from:
+Nothing is imported before it is used, so that a command that prints a table does not load Graphviz. Read in this order:
 
 - `label_tokens`: the label of a rule in the paper's notation (`make_line`, `spell`, `spell_number`);
 - `trace`: a run as the rows of a table (`trace_run`, `describe_end`);
@@ -10,3 +10,18 @@ Nothing is imported here, so that a command that prints a table does not load Gr
 - `render`: machines and runs as files (`draw`, `draw_run`, `render`, `FORMATS`);
 - `plots`: episodes, witnesses, sizes and growth, with matplotlib.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.drawing.graphviz import to_dot
+    from pdrm.drawing.render import draw, draw_run
+    from pdrm.drawing.tikz import to_tikz
+
+__all__ = ["draw", "draw_run", "to_dot", "to_tikz"]
+
+__getattr__, __dir__ = lazy(__name__)

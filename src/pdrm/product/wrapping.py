@@ -190,7 +190,7 @@ def _instead_of(env: object) -> str:
     if isinstance(env, str):
         return f"make it first: gymnasium.make({env!r})"
     if isinstance(env, gymnasium.vector.VectorEnv):
-        return "use pdrm.wrap_vector with the functions that make the sub-environments"
+        return "use pdrm.product.wrap_vector with the functions that make the sub-environments"
     return "wrap an environment that follows Gymnasium's interface"
 
 

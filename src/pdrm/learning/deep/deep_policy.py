@@ -42,7 +42,7 @@ class DeepPolicy:
     >>> algorithm, settings = algorithm_of("ppo"), PPO()
     >>> untrained = algorithm.network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
-    >>> env = pdrm.wrap(pdrm.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
+    >>> env = pdrm.wrap(pdrm.domains.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
     >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
     True
     """

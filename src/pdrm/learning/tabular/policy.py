@@ -163,7 +163,7 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
     """What a run has learnt so far. about: JSON values that are saved with it.
 
     >>> import pdrm
-    >>> training = pdrm.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training = pdrm.learning.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(1)
     >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
     True
@@ -184,10 +184,10 @@ def load_policy(path: str | Path) -> AnyPolicy:
 
     >>> import tempfile, pdrm
     >>> maze = pdrm.domain("maze-5x5")
-    >>> training = pdrm.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training = pdrm.learning.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(10)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pdrm.policy_of(training).save(Path(folder) / "policy.npz")
+    ...     pdrm.learning.policy_of(training).save(Path(folder) / "policy.npz")
     ...     load_policy(Path(folder) / "policy.npz").actions
     ('u', 'd', 'l', 'r')
     """
@@ -196,7 +196,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
     try:
         said = json.loads(decode(read_bytes(beside), str(beside)))
         if "pdrm_deep_policy" in said:  # networks need the domain that they were learnt in
-            fix = f'pdrm.load_deep_policy("{file}", domain), with the domain that it was learnt in'
+            fix = f'pdrm.learning.load_deep_policy("{file}", domain), with the domain that it was learnt in'
             raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
         sha256 = str(said["sha256"])
     except FAULTS as error:

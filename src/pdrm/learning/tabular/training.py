@@ -296,7 +296,7 @@ def check_parts(run: TabularTraining) -> None:
     Traceback (most recent call last):
     ...
     pdrm.errors.BadSetting: error[E0801]: domain is 'letter', but must be a finite domain
-      fix: pdrm.find_domain('letter')
+      fix: pdrm.domains.find_domain('letter')
     """
     domain, machine, view, settings = run.domain, run.machine, run.view, run.settings
     machines = " or ".join(kind.__name__ for kind in run.machine_classes)
@@ -316,15 +316,15 @@ def check_parts(run: TabularTraining) -> None:
 
 def _domain_fix(domain: object) -> str:
     if isinstance(domain, str | os.PathLike):
-        return f"pdrm.find_domain({os.fspath(domain)!r})"
+        return f"pdrm.domains.find_domain({os.fspath(domain)!r})"
     if hasattr(domain, "step") and hasattr(domain, "reset"):
         return "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.from_arrays"
+    return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
 
 
 def _machine_fix(machine: object) -> str:
     if isinstance(machine, RewardMachine):
-        return "pdrm.reward_machine_to_pushdown(machine)"
+        return "pdrm.machines.reward_machine_to_pushdown(machine)"
     if isinstance(machine, str | os.PathLike):
         word = str(machine)
         if "\n" in word:
