@@ -22,7 +22,7 @@ fewer -> wrong : stop, A / A, -1
 ROOMS = pdrm.domains.parse_map("1.s2", places="12s", start="s")
 world = pdrm.domains.grid_domain("rooms", ROOMS, {"1": "a", "2": "b", "s": "stop"}, step_limit=40)
 
-for view in (pdrm.TopK(0), pdrm.TopK(1)):
-    training = pdrm.learning.Training(world, TASK, view, pdrm.QLearning(learning_rate=0.2, discount=0.95), seed=0)
-    training.advance(3_000)
-    print(f"sees {view} symbols of the stack: mean return of ten test episodes {training.test().returns.mean():g}")
+for k in (0, 1):
+    agent = pdrm.QLearning(k=k, episodes=3_000, learning_rate=0.2, discount=0.95)
+    run = pdrm.train(pdrm.Task(world, TASK), agent, seed=0)
+    print(f"sees {k} symbols of the stack: mean return of ten test episodes {run.curve.final_return:g}")

@@ -37,11 +37,10 @@ return -> back : home, z / z, 1
 back   -> done : eps,  # / #, 20
 """)
 
-training = pdrm.learning.Training(world, TASK, pdrm.TopK(1), pdrm.QLearning(counterfactuals="deduplicated"), seed=1)
-for more in (100, 200, 700):
-    training.advance(more)
-    print(f"after {training.episodes:>5} episodes: mean test return {training.test().returns.mean():.2f}")
-policy = pdrm.learning.policy_of(training, about={"made by": "examples/own_grid.py"})
-print(
-    f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(int(world.arrays.start_state[0]), 'first', ('#',))]}"
-)
+task = pdrm.Task(world, TASK)
+run = pdrm.train(task, pdrm.CpRM(k=1, episodes=1_000), seed=1)
+for at, returns in zip(run.curve.at, run.curve.returns, strict=True):
+    print(f"after {at:>5} episodes: mean test return {returns.mean():.2f}")
+policy = run.policy
+start = int(world.arrays.start_state[0])
+print(f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(start, 'first', ('#',))]}")

@@ -8,15 +8,13 @@ import pdrm
 small = pdrm.domain("deliver-4-8")
 large = small.tested_on[0]
 machine = pdrm.catalogue(small.machine)
+rates = {"learning_rate": 0.1, "epsilon_decay": 0.999, "epsilon_least": 0.1, "test_episodes": 5}
 
-for choice in ("none", "deduplicated"):
-    settings = pdrm.QLearning(
-        learning_rate=0.1, epsilon_decay=0.999, epsilon_least=0.1, counterfactuals=choice, test_episodes=5
-    )
-    training = pdrm.learning.Training(small, machine, pdrm.TopK(1), settings, seed=0)
+for agent in (pdrm.QLearning(k=1, **rates), pdrm.CpRM(k=1, **rates)):
+    training = pdrm.learning.Training(small, machine, pdrm.TopK(1), agent, seed=0)
     training.advance(1_500)
     trained, tested = training.test(small), training.test(large)
     print(
-        f"counterfactuals {choice:<12} four deliveries: {trained.returns.mean():8.1f} of {small.highest:g}   "
+        f"{agent.name:<5} four deliveries: {trained.returns.mean():8.1f} of {small.highest:g}   "
         f"eight deliveries: {tested.returns.mean():8.1f} of {large.highest:g}"
     )
