@@ -21,8 +21,8 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("progress", "files"),
-    ("errors", "lazy"),
+    ("progress", "files", "lazy"),
+    ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 

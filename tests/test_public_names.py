@@ -1,57 +1,56 @@
-"""Every public name has a docstring with an example, which the tests of the package run."""
+"""The front door: few names, each with an example that the tests of the package run; the chapters lend theirs."""
 
 import ast
 import doctest
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
-
-import pytest
 
 import pdrm
 
-
-@pytest.mark.parametrize("name", pdrm.__all__)
-def test_it_has_a_docstring_with_an_example(name):
-    thing = getattr(pdrm, name)
-    assert thing.__doc__
-    assert thing.__module__.startswith("pdrm.")
-    assert doctest.DocTestParser().get_examples(thing.__doc__), f"{thing.__module__}.{name} has no example"
+CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing")
 
 
-def test_a_name_stands_in_all_three_places():
-    """The table of homes, `__all__`, and what type checkers read; and once in each."""
-    assert list(pdrm._HOMES) == pdrm.__all__
-    tree = ast.parse(Path(pdrm.__file__).read_text())
-    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    homes = [(alias.name, line.module) for line in block.body for alias in line.names]
-    assert sorted(homes) == sorted(pdrm._HOMES.items())
+def test_every_public_name_has_a_docstring_with_an_example():
+    assert len(pdrm.__all__) <= 30
+    for name in pdrm.__all__:
+        thing = getattr(pdrm, name)
+        assert thing.__module__.startswith("pdrm."), name
+        assert doctest.DocTestParser().get_examples(thing.__doc__), f"{thing.__module__}.{name} has no example"
 
 
-@pytest.mark.parametrize("name", ["DeepPolicy", "load_deep_policy"])
-@pytest.mark.parametrize("missing", ["jax", "optax"])
-def test_without_jax_deep_names_say_what_to_install(name, missing):
-    code = f"""if True:
-        import sys
-        sys.modules[{missing!r}] = None
-        import pdrm
-        try:
-            pdrm.{name}
-        except pdrm.PdrmError as error:
-            print(type(error).__name__, error.fix)
-    """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "MissingPackage pip install 'pdrm[jax]'\n"
+def test_what_a_package_lists_is_what_type_checkers_see():
+    for package in (pdrm, *(import_module(f"pdrm.{name}") for name in CHAPTERS)):
+        tree = ast.parse(Path(package.__file__).read_text())
+        blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+        named = [alias.name for block in blocks for line in block.body for alias in line.names]
+        assert not blocks or sorted(named) == sorted(package.__all__), package
+        assert all(getattr(package, name) is not None for name in package.__all__)
+        assert getattr(pdrm, package.__name__.rpartition(".")[2], package) is package
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_without_jax_deep_names_say_what_to_install():
+    for missing in ("jax", "optax"):
+        code = f"""if True:
+            import sys
+            sys.modules[{missing!r}] = None
+            import pdrm
+            for deep in (lambda: pdrm.learning.DeepPolicy, lambda: pdrm.train("echo", pdrm.PPO())):
+                try:
+                    deep()
+                except pdrm.PdrmError as error:
+                    print(type(error).__name__, error.fix)
+        """
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert found.stdout == "MissingPackage pip install 'pdrm[jax]'\n" * 2
+
+
+def test_gymnasium_knows_the_domains():
+    """Since Gymnasium 1.0 a package that is not imported cannot make its environments known."""
+    for code in (
         "import gymnasium, pdrm; gymnasium.make('pdrm/LetterEnv-v0')",
         "import gymnasium; gymnasium.make('pdrm:pdrm/LetterEnv-v0')",
         "import pdrm, gymnasium; gymnasium.make('pdrm.domains:pdrm/LetterEnv-v0')",
-    ],
-)
-def test_gymnasium_knows_the_domains(code):
-    """Since Gymnasium 1.0 a package that is not imported cannot make its environments known."""
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    ):
+        subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

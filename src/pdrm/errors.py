@@ -421,6 +421,11 @@ class MissingPackage(PdrmError, code="E0806"):
     """A package that only this command needs is not installed."""
 
 
+def missing_jax() -> MissingPackage:
+    """The error that deep agents cannot be used."""
+    return MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
+
+
 # --- A machine on someone's environment (E09)
 
 

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from pdrm.errors import missing_jax
+
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a package.
@@ -25,7 +27,13 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         homes = _find_homes(package)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        try:
+            home = import_module(homes[name])
+        except ModuleNotFoundError as error:
+            if error.name in ("jax", "optax"):
+                raise missing_jax() from error
+            raise
+        value = getattr(home, name)
         setattr(sys.modules[package], name, value)
         return value
 

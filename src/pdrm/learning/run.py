@@ -99,14 +99,16 @@ class RunSpec:
         """Runs with the same text here can be trained side by side; a table is trained by itself."""
         if not self.agent.deep:
             return self.id
-        from pdrm.learning.deep.deep_learner import batch_key  # noqa: PLC0415 - JAX is an extra
+        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+        from pdrm.learning.deep.deep_learner import batch_key  # noqa: PLC0415
 
         return batch_key(self.task, self.agent)
 
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
         if self.agent.deep:
-            from pdrm.learning.deep.deep_learner import check_fits  # noqa: PLC0415 - JAX is an extra
+            import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+            from pdrm.learning.deep.deep_learner import check_fits  # noqa: PLC0415
 
             check_fits(self.task, self.agent)
         else:
@@ -168,7 +170,8 @@ def begin(specs: Sequence[RunSpec]) -> Learner:
     """The runs, before their first step: one of a tabular agent, or any number of one batch of a deep one."""
     first = specs[0]
     if first.agent.deep:
-        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
+        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
 
         columns = zip(*((spec.task, spec.agent, spec.seed) for spec in specs), strict=True)
         return DeepLearner(*columns)
@@ -473,7 +476,8 @@ class Run:
         if not (self.folder / POLICY).exists():
             raise no_run(self.folder)
         if self.spec.agent.deep:
-            from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415 - JAX is an extra
+            import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+            from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
             return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
@@ -509,7 +513,8 @@ class Run:
         """One episode without exploration, moment by moment."""
         if not self.spec.agent.deep:
             return list(self._trained().episode(seed))
-        from pdrm.learning.deep.deep_policy import DeepPolicy, play_episode  # noqa: PLC0415 - JAX is an extra
+        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+        from pdrm.learning.deep.deep_policy import DeepPolicy, play_episode  # noqa: PLC0415
 
         policy = self.policy
         assert isinstance(policy, DeepPolicy)  # noqa: S101 - the agent is deep
@@ -532,7 +537,8 @@ class Run:
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
         """Episodes of a network, all at once."""
-        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
+        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
         from pdrm.learning.deep.networks import side_by_side  # noqa: PLC0415
 
         learner, policy = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed]), self.policy

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from pdrm.errors import MissingPackage
+from pdrm.errors import missing_jax
 
 if find_spec("jax") is None or find_spec("optax") is None:
-    raise MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
+    raise missing_jax()
