@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pdrm.analysis.check_k import check_k, lines, numbers_text, summary
+from pdrm.analysis.check_k import check_k, format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k import MOST_K, Answer
 from pdrm.errors import BadSetting
-from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import Bound
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,15 @@ def paint():
 )
 def test_what_answers_come_to(paint, verdicts, said):
     answers = {k: {"start": Answer(v)} for k, v in zip(range(3, 7), verdicts.split(), strict=True)}
-    assert summary(replace(paint, answers=answers), "start", "look further") == said
+    assert summarize(replace(paint, answers=answers), "start", "look further") == said
 
 
 def test_runs_of_numbers():
-    assert [numbers_text(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
+    assert [format_numbers(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
 
 
 def test_a_report_is_printed_as_its_table(paint):
-    assert str(paint).splitlines() == lines(paint)
+    assert str(paint).splitlines() == format_report(paint)
     assert "k    same values       everywhere        from the start    loss" in str(paint)
     assert "from the start: k = 5 is enough" in str(paint)
     assert repr(paint) == ("<KReport of paint with paint: smallest k {'same_values': 5, 'everywhere': 5, 'start': 5}>")

@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdrm.analysis.palindrome import DOMAINS, _counted, _stacked, all_words, blowup, catalogue_record, size_claims
-from pdrm.analysis.reach import reachable_views, reached
-from pdrm.analysis.sizes import number, sizes_record, stack_strings, strings_up_to, theorem_1, theorem_2, theorem_4
+from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.sizes import (
+    count_stack_strings,
+    count_strings,
+    number,
+    sizes_record,
+    theorem_1,
+    theorem_2,
+    theorem_4,
+)
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
@@ -88,16 +96,16 @@ grow -> end  : eps, # / #,     0
 @pytest.mark.parametrize("length", [0, 1, 4])
 def test_strings_are_those_one_can_list(symbols, length):
     listed = [string for size in range(length + 1) for string in product(range(symbols), repeat=size)]
-    assert strings_up_to(symbols, length) == len(listed)
+    assert count_strings(symbols, length) == len(listed)
 
 
 def test_the_theorems_numbers():
     maze = stack_growth(catalogue("treasure-maze"))
-    assert (theorem_1(maze, 9), stack_strings(maze, 9)) == ((5**10 - 1) // 4, (5**11 - 1) // 4)
+    assert (theorem_1(maze, 9), count_stack_strings(maze, 9)) == ((5**10 - 1) // 4, (5**11 - 1) // 4)
     assert [theorem_2(maze, k) for k in range(4)] == [1, 6, 31, 156]
     assert theorem_4(20) == 2**20
     with pytest.raises(BadSetting):
-        strings_up_to(0, 3)
+        count_strings(0, 3)
 
 
 @pytest.mark.parametrize(
@@ -154,15 +162,15 @@ def test_where_e_does_not_exist_it_grows_with_the_stack():
     assert counts == [0, 1, 2, 3, 4]
     growth = stack_growth(machine)
     assert theorem_1(growth, 5) is None
-    assert reached(all_words(machine), machine, 5).strings[-1] == 6 <= stack_strings(growth, 5)
+    assert survey(all_words(machine), machine, 5).strings[-1] == 6 <= count_stack_strings(growth, 5)
 
 
 @pytest.mark.parametrize(("text", "strings"), [(ANYTHING, 7), (SINGLE, 5)])
 def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text, strings):
     machine = parse(text)
     growth = stack_growth(machine)
-    counted = reached(all_words(machine), machine, 1).strings[-1]
-    assert (counted, theorem_1(growth, 1), stack_strings(growth, 1)) == (strings, 3, 7)
+    counted = survey(all_words(machine), machine, 1).strings[-1]
+    assert (counted, theorem_1(growth, 1), count_stack_strings(growth, 1)) == (strings, 3, 7)
     record = sizes_record(all_words(machine), machine, steps=1)
     assert record["holds"]
     assert record["sizes"][0]["printed_holds"] is False
@@ -174,13 +182,13 @@ def test_a_small_dose_of_the_proof():
 
 def test_counts_of_the_catalogue_by_hand():
     # every move in the maze pushes its direction, a bump into a wall too: 4ⁿ strings of n moves, until the treasure
-    maze = reached(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
+    maze = survey(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
     assert maze.strings == tuple((4 ** (n + 1) - 1) // 3 for n in range(7))
     # an A at every second step at best
-    letter = reached(domain("letter"), catalogue("letter"), steps=30)
+    letter = survey(domain("letter"), catalogue("letter"), steps=30)
     assert letter.strings == tuple(n // 2 + 1 for n in range(31))
     # what is left of four sequences of eight: 33 different ends, the empty one shared
-    deliver = reached(domain("deliver-8"), catalogue("deliver"))
+    deliver = survey(domain("deliver-8"), catalogue("deliver"))
     assert deliver.closed
     assert deliver.strings[-1] == len({stack[i:] for stack in deliver_sequences() for i in range(9)})
     assert deliver.within(10**6) == deliver.steps
@@ -193,7 +201,7 @@ def deliver_sequences():
 
 def test_a_walk_stops_before_it_is_too_long():
     maze, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    walk = reached(maze, machine, most=100)
+    walk = survey(maze, machine, most=100)
     assert (walk.steps, walk.closed, walk.rows[-1]) == (3, False, 85)
     assert walk.within(3) == 3
     assert walk.within(4) is None
@@ -205,8 +213,8 @@ def test_a_walk_stops_before_it_is_too_long():
 def test_views_agree_with_the_stacks_they_are_of(name, high):
     where = domain(name)
     machine = catalogue(where.machine)
-    views = reachable_views(where, machine)
-    deepest = reached(where, machine, steps=5)
+    views = find_views(where, machine)
+    deepest = survey(where, machine, steps=5)
     for n in range(6):
         place = deepest.within(n)
         assert views.within(high, n) == deepest.rows[place]  # seeing that many symbols is seeing the whole stack
@@ -214,7 +222,7 @@ def test_views_agree_with_the_stacks_they_are_of(name, high):
 
 
 def test_the_most_views_of_the_maze_do_not_depend_on_the_steps():
-    views = reachable_views(domain("maze-10x10"), catalogue("treasure-maze"))
+    views = find_views(domain("maze-10x10"), catalogue("treasure-maze"))
     assert views.within(1, 40) == views.within(1, 10**9) == len(views.steps(1))
     assert views.within(1, 39) < views.within(1, 40)
 
@@ -222,8 +230,8 @@ def test_the_most_views_of_the_maze_do_not_depend_on_the_steps():
 def test_what_no_automaton_can_hold_is_refused():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
     with pytest.raises(ProductTooLarge):
-        reachable_views(where, machine, most=1000)
-    views = reachable_views(where, machine)
+        find_views(where, machine, most=1000)
+    views = find_views(where, machine)
     with pytest.raises(BadSetting):
         views.steps(-1)
     with pytest.raises(BadSetting):
@@ -234,9 +242,9 @@ def test_a_label_without_a_rule():
     one = from_arrays("one", [[0]], [[0]], [("B", "C")], step_limit=3, events=("A", "B", "C"))
     machine = parse("name m\nevents A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
     with pytest.raises(UndefinedMove):
-        reached(one, machine)
+        survey(one, machine)
     with pytest.raises(UndefinedMove):
-        reachable_views(one, machine)
+        find_views(one, machine)
 
 
 @pytest.mark.parametrize("name", ["maze-5x5", "deliver-8", "echo"])
@@ -261,7 +269,7 @@ def test_counter_configurations_are_those_of_the_automaton(name):
             if arrays.probability[s, a, o] > 0
         }
         found |= layer
-    walk = reached(where, machine, steps)
+    walk = survey(where, machine, steps)
     assert len({here.counters for _, here in found}) == walk.counters[-1]
     assert len({state for state in found if state[1].state not in automaton.final}) == walk.rows[-1]
 

@@ -11,8 +11,8 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
-from pdrm.product.finite_kernel import END, Bound
-from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import Bound, FiniteProduct, actions_to, word_to
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 
@@ -75,7 +75,7 @@ def test_the_product_is_the_readable_one(seed):
     assert len(named) == len(seen)
     assert [None if x == END else named[x] for x in product.starts] == starts
     for x, name in enumerate(named):
-        assert bool(product.states.looked[x]) == (name in steps)
+        assert bool(product.states.expanded[x]) == (name in steps)
         for (a, o), (y, paid) in steps.get(name, {}).items():
             after = product.next[x, a, o]
             assert (None if after == END else named[after]) == y

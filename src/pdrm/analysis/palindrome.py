@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pdrm.analysis.reach import reachable_views
+from pdrm.analysis.reach import find_views
 from pdrm.analysis.sizes import Record, sizes_record, theorem_4
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
@@ -93,7 +93,7 @@ def blowup(longest: int = 14, simulated: int = 9) -> list[Blowup]:
     """Words of 0 to `longest` letters; up to `simulated` letters the automaton itself reads them (it takes 8ⁿ moves)."""
     machine = catalogue(MACHINE)
     assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - it is in the catalogue
-    rows = reachable_views(all_words(machine), machine).steps(1)
+    rows = find_views(all_words(machine), machine).steps(1)
     runs = list(islice(_counted(machine), simulated + 1))
     found, within = [], set[tuple[int, ...]]()
     for n, stacked in enumerate(islice(_stacked(machine), longest + 1)):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pdrm.analysis.reach import MOST_ROWS, Numbers, Reached, reachable_views, reached
+from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k import check_ks
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting
@@ -15,6 +15,7 @@ from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
+from pdrm.product.finite_kernel import Numbers
 
 # --- How large a policy gets: Theorems 1 to 4 of Section 5 as exact numbers, and the bounds that always hold.
 #
@@ -22,10 +23,10 @@ from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
 # so nothing overflows; `n` is the number of labels read (one more than the steps where a domain emits one at reset).
 
 
-def strings_up_to(symbols: int, length: int) -> int:
+def count_strings(symbols: int, length: int) -> int:
     """How many strings of at most so many symbols there are: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
 
-    >>> [strings_up_to(symbols, 3) for symbols in (1, 2, 5)]
+    >>> [count_strings(symbols, 3) for symbols in (1, 2, 5)]
     [4, 15, 156]
     """
     if symbols < 1 or length < 0:
@@ -37,7 +38,7 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """Theorem 1, a policy that sees the whole stack: the strings of at most n·m·(e + 1) symbols, as printed.
 
     Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
-    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `stack_strings`.
+    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `count_stack_strings`.
 
     >>> theorem_1(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
     2047
@@ -46,7 +47,7 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """
     if growth.silent_pushes is None:
         return None
-    return strings_up_to(growth.symbols, n * growth.added * (growth.silent_pushes + 1))
+    return count_strings(growth.symbols, n * growth.added * (growth.silent_pushes + 1))
 
 
 def theorem_2(growth: StackGrowth, k: int) -> int:
@@ -55,7 +56,7 @@ def theorem_2(growth: StackGrowth, k: int) -> int:
     >>> [theorem_2(StackGrowth(symbols=5, added=1, silent_pushes=0, begun=1, step=1), k) for k in (0, 1, 2)]
     [1, 6, 31]
     """
-    return strings_up_to(growth.symbols, k)
+    return count_strings(growth.symbols, k)
 
 
 def theorem_4(n: int) -> int:
@@ -70,15 +71,15 @@ def theorem_4(n: int) -> int:
     return 1 << n
 
 
-def stack_strings(growth: StackGrowth, n: int) -> int:
+def count_stack_strings(growth: StackGrowth, n: int) -> int:
     """The strings no longer than the highest stack after n labels: what Theorem 1 means, true of every machine.
 
     The stack the episode begins with is counted, and what a step adds is taken from the machine rather than m(e + 1).
 
-    >>> stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
+    >>> count_stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
     4095
     """
-    return strings_up_to(growth.symbols, growth.longest(n))
+    return count_strings(growth.symbols, growth.longest(n))
 
 
 def digits(number: int) -> float:
@@ -127,12 +128,12 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     >>> record["holds"]
     True
     """
-    limit = _limit(domain.step_limit if steps is None else steps)
+    limit = _check_steps(domain.step_limit if steps is None else steps)
     check_ks(ks)
-    growth, walk, views = stack_growth(machine), reached(domain, machine, limit, most), reachable_views(domain, machine)
+    growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
     fewest = {k: views.steps(k) for k in dict.fromkeys(ks)}
     factor, scale = domain.states * len(machine.states), _Scale(growth, limit, _first_label(domain))
-    counters = walk if counting is None else _counting_walk(domain, counting, limit, most)
+    counters = walk if counting is None else _survey_counter(domain, counting, limit, most)
     sizes = [
         scale.size("stack strings", 1, 1, walk, walk.strings),
         scale.size("full policy", 1, factor, walk, walk.rows),
@@ -141,7 +142,7 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         scale.size("CRA policy", 3, factor, counters, counters.rows),
     ]
     for size in sizes:
-        size["seen"] = _seen(size["what"], seen)
+        size["seen"] = _collect_seen(size["what"], seen)
     return {
         "domain": domain.name,
         "machine": machine.name,
@@ -152,21 +153,21 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         "steps": limit,
         "labels": limit + scale.first,
         "sizes": sizes,
-        "growth": _growth(scale, walk, fewest, factor),
+        "growth": _sample_growth(scale, walk, fewest, factor),
         "holds": all(size["holds"] for size in sizes),
     }
 
 
-def _limit(steps: int) -> int:
+def _check_steps(steps: int) -> int:
     """The steps of an episode, refused where their bounds could not be computed."""
     if not 0 <= steps <= MOST_STEPS:
-        raise BadSetting(f"episodes of {steps:,} steps", fix=f"whole numbers from 0 to {MOST_STEPS}: --steps 20")
+        raise BadSetting(f"episodes of {steps:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
     return steps
 
 
-def _counting_walk(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:
+def _survey_counter(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:
     """What an automaton with one counter reaches: its translation's stack is the counter in boxes (Appendix B)."""
-    walk = reached(domain, counting_to_pushdown(counting), steps, most)
+    walk = survey(domain, counting_to_pushdown(counting), steps, most)
     return replace(walk, counters=walk.strings)
 
 
@@ -212,7 +213,7 @@ class _Scale(NamedTuple):
 
     def bound(self, factor: int, steps: int) -> int:
         """The rows there are room for within so many steps."""
-        return factor * stack_strings(self.growth, steps + self.first)
+        return factor * count_stack_strings(self.growth, steps + self.first)
 
     def printed(self, factor: int, steps: int) -> int | None:
         """The same by the number that the paper prints."""
@@ -228,7 +229,7 @@ def _k_size(k: int, bound: int, fewest: Numbers, limit: int) -> Record:
     return {"what": f"{k}-policy", "theorem": 2, **bounds, "reachable": counted, "within": limit, "k": k, **holds}
 
 
-def _seen(what: str, seen: Sequence[Seen]) -> list[Record]:
+def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
     """The most of a size that the runs of each agent met."""
     found: dict[tuple[str, str], list[int]] = {}
     for one in seen:
@@ -241,10 +242,10 @@ def _seen(what: str, seen: Sequence[Seen]) -> list[Record]:
     return [{"agent": agent, "k": k, "runs": len(counts), "most": max(counts)} for (agent, k), counts in found.items()]
 
 
-def _growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
+def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
     """The sizes after some numbers of steps, close together at first; null where the walk did not get."""
     rows = []
-    for n in _sampled(scale.limit, walk.steps):
+    for n in _choose_samples(scale.limit, walk.steps):
         place = walk.within(n)
         counted: dict[str, int | None] = dict.fromkeys(("strings", "rows", "counters"))
         if place is not None:
@@ -254,7 +255,7 @@ def _growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor:
     return rows
 
 
-def _sampled(limit: int, walked: int) -> list[int]:
+def _choose_samples(limit: int, walked: int) -> list[int]:
     """All numbers up to 20, then about ten a decade and the round ones, the last, and how far the walk got."""
     spread = {round(20 * 1.25**power) for power in range(60)}
     round_ones = {digit * 10**power for power in range(7) for digit in (1, 2, 5)}

@@ -59,7 +59,7 @@ def check_k(
     from pdrm.analysis.check_k import check_k as checked
     from pdrm.analysis.sufficient_k import QUESTIONS
     from pdrm.domains.paper_domains import names
-    from pdrm.product.finite_kernel import Bound
+    from pdrm.product.finite_product import Bound
 
     _check(only, memory, most, draw)
     where, task, gamma = _task(domain, domain_file, machine, discount)
@@ -156,9 +156,9 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.check_k import NAMES, lines
+    from pdrm.analysis.check_k import NAMES, format_report
 
-    for line in lines(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
+    for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
     shown = _chosen(report, questions)
     if shown is not None:
@@ -192,7 +192,7 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
-    from pdrm.analysis.check_k import NAMES, value_text
+    from pdrm.analysis.check_k import NAMES, format_value
     from pdrm.drawing.plots import Situation, draw_witness
 
     chosen = _chosen(report, questions)
@@ -207,7 +207,7 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
             len(one.seen),
             f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
             " or ".join(one.actions),
-            value_text(*one.value),
+            format_value(*one.value),
         )
         for one in report.witness(k, question)
     ]
@@ -242,7 +242,7 @@ def _to_learn(report: KReport, questions: list[str]) -> int | str:
     everywhere, start = report.smallest("everywhere"), report.smallest("start")
     if "everywhere" in questions and everywhere is not None:
         return max(everywhere, 1) if _limited(report.answers[everywhere]["everywhere"]) else everywhere
-    enough = start is not None and report.gaps[start].gap[0] <= 0
+    enough = start is not None and report.loss(start)[0] <= 0
     return max(1, start) if start is not None and enough else "full"
 
 
