@@ -23,7 +23,7 @@ from pdrm.bench.bench_rows import Figures, OnProgress, Row
 from pdrm.domains.water import WaterWorld
 from pdrm.learning.agents import PPO, Deep
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
-from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, summed
+from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
 from pdrm.product.jax_env.jax_domain import seeded, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
@@ -133,7 +133,7 @@ def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]
         return stepped.envs, stepped.tally
 
     envs, tally = jax.lax.scan(one, envs, None, length=steps)
-    return envs, summed(tally).gained
+    return envs, sum_tally(tally).gained
 
 
 def water_product() -> JaxProduct:
