@@ -168,6 +168,7 @@ def begin(specs: Sequence[RunSpec]) -> Learner:
     """The runs, before their first step: one of a tabular agent, or any number of one batch of a deep one."""
     first = specs[0]
     if first.agent.deep:
+        import_module("pdrm.product.jax_env")  # raises MissingPackage where JAX, an extra, is not installed
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
 
         columns = zip(*((spec.task, spec.agent, spec.seed) for spec in specs), strict=True)
@@ -532,6 +533,7 @@ class Run:
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
         """Episodes of a network, all at once."""
+        import_module("pdrm.product.jax_env")  # raises MissingPackage where JAX, an extra, is not installed
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415 - JAX is an extra
         from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
 
