@@ -58,7 +58,7 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
 
 @pytest.mark.compiled
 def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
-    """Within 3 steps all states have the same value; not so further on, though the whole product was looked at."""
+    """Within 3 steps all states have the same value; not so further on, though the whole product was explored."""
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
     near = check_k(where, machine, ks=[0], depth=3, bound=Bound(7, "block"))
     answer = near.answers[0]["everywhere"]
@@ -91,10 +91,10 @@ def solved(product, discount):
     paid = (chance * product.reward).sum(axis=2)
     while True:
         value = np.linalg.solve(np.eye(len(product)) - leads[everyone, policy], paid[everyone, policy])
-        worth = paid + leads @ value
-        if np.all(worth.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
+        q = paid + leads @ value
+        if np.all(q.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
             return value
-        policy = worth.argmax(axis=1)
+        policy = q.argmax(axis=1)
 
 
 def test_a_large_component_is_solved_to_the_precision_that_is_asked_for():

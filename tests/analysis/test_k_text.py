@@ -41,13 +41,27 @@ def test_a_report_is_printed_as_its_table(paint):
     assert repr(paint) == ("<KReport of paint with paint: smallest k {'same_values': 5, 'everywhere': 5, 'start': 5}>")
 
 
-@pytest.mark.parametrize("ks", [range(10**11), [-1], [1.5], [MOST_K + 1]])
-def test_a_k_out_of_range_is_refused(ks):
-    with pytest.raises(BadSetting, match=f"from 0 to {MOST_K}"):
-        check_k("paint", "paint", ks)
+def test_a_k_out_of_range_is_refused():
+    for ks in (range(10**11), [-1], [1.5], [MOST_K + 1]):
+        with pytest.raises(BadSetting, match=f"from 0 to {MOST_K}"):
+            check_k("paint", "paint", ks)
 
 
-@pytest.mark.parametrize("rule", ["open", "block", "fail"])
-def test_a_bound_below_the_first_stack_is_refused(rule):
-    with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
-        check_k("letter", "letter", [0], bound=Bound(0, rule))
+def test_a_bound_below_the_first_stack_is_refused():
+    for rule in ("open", "block", "fail"):
+        with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
+            check_k("letter", "letter", [0], bound=Bound(0, rule))
+
+
+def test_a_certified_yes_loses_nothing(paint):
+    """Whatever the arithmetic of its gap left over; a yes to some depth only is not certified."""
+    start = {**paint.answers, 3: {**paint.answers[3], "start": Answer("yes", depth=2)}}
+    rounded = replace(paint, answers=start, gaps={k: replace(gap, found=(-9.0, -8.0)) for k, gap in paint.gaps.items()})
+    assert rounded.loss(5) == (0.0, 0.0)
+    assert rounded.loss(3)[0] > 7
+    assert format_report(rounded, ["start"])[6] == "5    yes               0"
+    assert rounded.record()["gap"]["5"]["loss"] == [0.0, 0.0]
+
+
+def test_one_state_is_one_state():
+    assert "1 state within 0 steps, " in format_report(check_k("letter", ks=[0], depth=0, most=100))[1]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.graph_kernel import mark_reached
-from pdrm.analysis.palindrome import MOST_LABELS, all_words, catalogue_record
 from pdrm.analysis.reach import find_views, survey
-from pdrm.analysis.sizes import number, sizes_record
+from pdrm.analysis.size_claims import MOST_LABELS, all_words
+from pdrm.analysis.sizes import sizes_record, to_json
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
@@ -56,10 +56,4 @@ def test_steps_and_ks_are_not_negative(settings):
 
 
 def test_a_number_that_is_not_known_stays_so():
-    assert number(None) is None
-
-
-def test_a_machine_without_a_stack_has_no_sizes(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.palindrome.catalogue", lambda _: catalogue("letter-cra"))
-    with pytest.raises(BadSetting, match="the machine of `letter` has no stack"):
-        catalogue_record("letter")
+    assert to_json(None) is None

@@ -43,8 +43,7 @@ def test_echo_by_hand():
         assert found.lower[x] <= 0.9 ** (len(product.stack(x)) - 2) <= found.upper[x]
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_intervals_hold_the_exact_values(seed):
+def check_intervals_hold_the_exact_values(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
@@ -64,8 +63,12 @@ def test_intervals_hold_the_exact_values(seed):
     assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), largest_reward(where, machine))
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_open_intervals_hold_whatever_lies_beyond(seed):
+def test_intervals_hold_the_exact_values():
+    for seed in range(120):
+        check_intervals_hold_the_exact_values(seed)
+
+
+def check_open_intervals_hold_whatever_lies_beyond(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
@@ -83,6 +86,11 @@ def test_open_intervals_hold_whatever_lies_beyond(seed):
         y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
         assert first.lower[x] <= second.upper[y]
         assert second.lower[y] <= first.upper[x]
+
+
+def test_open_intervals_hold_whatever_lies_beyond():
+    for seed in range(120):
+        check_open_intervals_hold_whatever_lies_beyond(seed)
 
 
 def test_a_step_without_bound_is_refused_where_it_matters():
@@ -108,15 +116,13 @@ def test_numbers_that_floats_stand_for():
     assert sum(exact_chances(1 / 3, 1 / 3, 1 / 3)) == 1
 
 
-@pytest.mark.parametrize("discount", [1.0, 1.5, -0.1, float("nan")])
-def test_no_values_without_a_discount(discount):
-    with pytest.raises(NoDiscount):
-        bound_values(built("paint"), discount)
+def test_no_values_without_a_discount():
+    for discount in (1.0, 1.5, -0.1, float("nan")):
+        with pytest.raises(NoDiscount):
+            bound_values(built("paint"), discount)
 
 
-@pytest.mark.parametrize("rule", ["block", "fail"])
-@pytest.mark.parametrize("seed", range(40))
-def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
+def check_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
     """What is known by the top symbol holds for unbounded stacks only: under a cap, steps may end or be repeated."""
     random = Random(seed)
     machine = random_machine(random)
@@ -133,3 +139,9 @@ def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
         y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
         assert first.lower[x] <= second.upper[y]
         assert second.lower[y] <= first.upper[x]
+
+
+def test_a_capped_product_seen_in_part_is_bounded_too():
+    for rule in ["block", "fail"]:
+        for seed in range(40):
+            check_a_capped_product_seen_in_part_is_bounded_too(seed, rule)

@@ -68,7 +68,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     [
         (("mazes-5x5",), "no domain `mazes-5x5`"),
         ((), "name one domain"),
-        (("paint", "--k", "few"), "names no whole numbers"),
+        (("paint", "--k", "few"), "is not a list of integers"),
         (("paint", "--discount", 1), "the discount is 1"),
         (("paint", "--from", "here"), "--from here"),
         (("paint", "--rule", "fail"), "needs a bound"),

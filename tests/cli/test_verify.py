@@ -84,7 +84,7 @@ def test_ones_own_domain_is_named(pdrm, tmp_path):
     assert "within 5 steps of the start" in outcome.out
     unnamed = pdrm("verify", tmp_path / "proof.json")
     assert unnamed.code == 2
-    assert "it speaks of `room`" in unnamed.err
+    assert "it is about `room`" in unnamed.err
     assert "--domain FILE" in unnamed.err
     (tmp_path / "fetch.pdrm").write_text(MACHINE.replace("K / eps, 1", "K / eps, 2"))
     assert "proves nothing" in pdrm("verify", tmp_path / "proof.json", *own).err

@@ -1,4 +1,10 @@
-"""How large policies get: what Section 5 allows, what can be reached, what training has seen."""
+"""How large policies get: what Section 5 allows, what can be reached, what training has seen.
+
+Theorems 1 to 4 as exact numbers, and the bounds that always hold. A theorem's number is a *blow-up*: how many times |S| × |U|
+rows a policy's table may take. `n` is the number of labels read (one more than the steps where a domain emits one at reset).
+`sizes_record` puts them side by side as plain JSON data for the command, the report and the claims. A bound can have thousands of
+digits: it is given as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +23,15 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.product.finite_kernel import Numbers
 
-# --- How large a policy gets: Theorems 1 to 4 of Section 5 as exact numbers, and the bounds that always hold.
-#
-# A theorem's number is a *blow-up*: how many times |S| × |U| rows a policy's table may take. Python's integers are exact,
-# so nothing overflows; `n` is the number of labels read (one more than the steps where a domain emits one at reset).
+EXACT = 2**53
+"""Integers below this are the same in every JSON reader."""
+
+MOST_STEPS = 1_000_000
+"""Steps of an episode: the bounds have about as many digits."""
+
+Record = dict[str, Any]
+Seen = Mapping[str, Any]
+"""What one trained table contains: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
 
 
 def count_strings(symbols: int, length: int) -> int:
@@ -30,7 +41,9 @@ def count_strings(symbols: int, length: int) -> int:
     [4, 15, 156]
     """
     if symbols < 1 or length < 0:
-        raise BadSetting(f"{symbols} symbols and length {length}", fix="at least one symbol, a length from 0 on")
+        raise BadSetting(
+            f"{symbols} symbols and length {length}", fix="use at least one symbol and a non-negative length"
+        )
     return length + 1 if symbols == 1 else (symbols ** (length + 1) - 1) // (symbols - 1)
 
 
@@ -82,29 +95,13 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
     return count_strings(growth.symbols, growth.longest(n))
 
 
-def digits(number: int) -> float:
+def log10(number: int) -> float:
     """The decimal logarithm of a number too long to print; 0 for 0.
 
-    >>> round(digits(5**16001), 2)
+    >>> round(log10(5**16001), 2)
     11184.22
     """
     return math.log10(number) if number else 0.0
-
-
-# --- The sizes of a task's policies side by side: what Section 5 allows, what can be reached, what training met.
-#
-# `sizes_record` is plain JSON data for the command, the report and the claims. A bound can have thousands of digits: it is given
-# as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
-
-EXACT = 2**53
-"""Integers below this are the same in every JSON reader."""
-
-MOST_STEPS = 1_000_000
-"""Steps of an episode: the bounds have about as many digits."""
-
-Record = dict[str, Any]
-Seen = Mapping[str, Any]
-"""What one trained table holds: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
 
 
 def sizes_record(  # noqa: PLR0913 - named options, each with a default
@@ -176,15 +173,15 @@ def _first_label(domain: FiniteDomain) -> int:
     return int(bool((domain.arrays.start_label != NO_LABEL).any()))
 
 
-def number(value: int | None) -> Record | None:
+def to_json(value: int | None) -> Record | None:
     """A number of any length for JSON.
 
-    >>> number(12), number(10**100)
+    >>> to_json(12), to_json(10**100)
     ({'exact': 12, 'log10': 1.0792}, {'exact': None, 'log10': 100.0})
     """
     if value is None:
         return None
-    return {"exact": value if value < EXACT else None, "log10": round(digits(value), 4)}
+    return {"exact": value if value < EXACT else None, "log10": round(log10(value), 4)}
 
 
 class _Scale(NamedTuple):
@@ -202,9 +199,9 @@ class _Scale(NamedTuple):
         return {
             "what": what,
             "theorem": theorem,
-            "printed": number(self.printed(factor, self.limit)),
-            "bound": number(self.bound(factor, self.limit)),
-            "bound_within": number(small_bound),
+            "printed": to_json(self.printed(factor, self.limit)),
+            "bound": to_json(self.bound(factor, self.limit)),
+            "bound_within": to_json(small_bound),
             "reachable": counted,
             "within": within,
             "holds": counted <= small_bound,
@@ -224,20 +221,20 @@ class _Scale(NamedTuple):
 def _k_size(k: int, bound: int, fewest: Numbers, limit: int) -> Record:
     """The size of a k-policy: the bound does not depend on the episode."""
     counted = int((fewest <= limit).sum())
-    bounds = dict.fromkeys(("printed", "bound", "bound_within"), number(bound))
+    bounds = dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound))
     holds = {"holds": len(fewest) <= bound, "printed_holds": len(fewest) <= bound}
     return {"what": f"{k}-policy", "theorem": 2, **bounds, "reachable": counted, "within": limit, "k": k, **holds}
 
 
 def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
-    """The most of a size that the runs of each agent met."""
+    """The most of a size that the runs of each agent reached."""
     found: dict[tuple[str, str], list[int]] = {}
     for one in seen:
         agent, k = str(one["agent"]), str(one["k"])
         policy = "full policy" if k == "full" else f"{k}-policy"
-        met = {"stack strings": one.get("strings"), "counter configurations": one.get("counters")}
-        met["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
-        if (count := met.get(what)) is not None:
+        table = {"stack strings": one.get("strings"), "counter configurations": one.get("counters")}
+        table["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
+        if (count := table.get(what)) is not None:
             found.setdefault((agent, k), []).append(int(count))
     return [{"agent": agent, "k": k, "runs": len(counts), "most": max(counts)} for (agent, k), counts in found.items()]
 
@@ -251,7 +248,7 @@ def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], 
         if place is not None:
             counted = {name: getattr(walk, name)[place] for name in counted}
         views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
-        rows.append({"steps": n, "bound": number(scale.bound(factor, n)), **counted, "views": views})
+        rows.append({"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views})
     return rows
 
 

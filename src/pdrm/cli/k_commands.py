@@ -46,7 +46,7 @@ def check_k(
     rule: Annotated[
         str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
     ] = "open",
-    most: Annotated[int, typer.Option(help="States to look at, at most.")] = 1_000_000,
+    most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_000_000,
     memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
     draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate of the strongest yes (JSON).")] = None,
@@ -113,16 +113,14 @@ def _limited(answer: Answer) -> bool:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Watch | None]:
-    """A line that counts the states looked at, on a terminal."""
+    """A line that counts the states explored, on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("looking") as status:
-        yield lambda looked, most: status.update(
-            f"looking further where it matters: {looked:,} states of at most {most:,}"
-        )
+    with Console(stderr=True).status("exploring") as status:
+        yield lambda states, most: status.update(f"exploring: {states:,} states of at most {most:,}")
 
 
 def _task(
@@ -146,10 +144,10 @@ def _ks(text: str) -> list[int]:
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
-        raise BadSetting(f"--k {text!r} names no whole numbers", fix="--k 0..4, or --k 0,1,5")
+        raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0..4, or --k 0,1,5")
     found = [int(part.strip()[:LONGEST]) for part in parts]
     if max(found) > MOST_K:
-        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"whole numbers from 0 to {MOST_K}: --k 0..4")
+        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"use integers from 0 to {MOST_K}: --k 0..4")
     if dots and found[0] > found[1]:
         raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
     return list(range(found[0], found[1] + 1)) if dots else found
@@ -306,7 +304,7 @@ def _check_certificate(where: FiniteDomain, task: PushdownRewardMachine, proof: 
 def _certified_task(
     proof: Certificate, domain: str | None, machine: str | None
 ) -> tuple[FiniteDomain, PushdownRewardMachine]:
-    """The domain and the machine that a certificate speaks of."""
+    """The domain and the machine that a certificate is about."""
     from pdrm.task import Task
 
     try:
