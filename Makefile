@@ -24,7 +24,7 @@ test: .venv/dev.done ## set up, lint, type-check, test
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 reproduce: .venv/core.done ## set up, run the paper's tabular experiments, judge its claims, write the report
 	$(BIN)/python -m pdrm reproduce
@@ -46,18 +46,18 @@ prove: .venv/dev.done ## check the promises on random cases for a while (PROVE=5
 	$(BIN)/python -m proofs --budget="$(PROVE)" $(if $(WORKERS),--workers=$(WORKERS))
 
 # Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
-COVERED := machines product analysis
+COVERED := machines language product analysis
 PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py tests/analysis
-coverage: .venv/dev.done ## which branches of machines/, product/ and analysis/ the tests take; fails below 95 % of any of them
+coverage: .venv/dev.done ## which branches of machines/, language/, product/ and analysis/ the tests take; fails below 95 % of any of them
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(COVERED:%=tests/%) $(COVERED:%=src/pdrm/%)
+	$(BIN)/coverage run -m pytest $(wildcard $(COVERED:%=tests/%)) $(COVERED:%=src/pdrm/%)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not compiled' -W 'ignore:overflow encountered in scalar' $(PLAIN)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	$(BIN)/coverage json --quiet -o .measured/coverage/report.json
 	$(BIN)/python -m tests.branches .measured/coverage/report.json
 
-mutants: .venv/dev.done ## change machines/ one thing at a time and see which test notices (hours; interrupt and resume at will), write docs/mutants.md
+mutants: .venv/dev.done ## change machines/ and language/ one thing at a time and see which test notices (hours; interrupt and resume at will), write docs/mutants.md
 	$(BIN)/python -m pages.mutants
 
 wheel-test: .venv/dev.done ## build the wheel, install it with the core alone, use it

@@ -38,10 +38,10 @@ EXAMPLES = {
     "E0710": 'from pathlib import Path\nPath("notes.npz").write_text("hello")\npdrm.load_domain("notes.npz")',
     "E0801": "pdrm.QLearning(learning_rate=2)",
     "E0802": "pdrm train letter --agent sarsa",
-    "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.load_policy("policy.npz")',
+    "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.learning.load_policy("policy.npz")',
     "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',
     "E0805": "pdrm evaluate nowhere",
-    "E0806": 'import sys\nsys.modules["wandb"] = None  # as if it were not installed\npdrm.WeightsAndBiases("my-project")',
+    "E0806": 'import sys\nsys.modules["wandb"] = None  # as if it were not installed\npdrm.experiments.WeightsAndBiases("my-project")',
     "E0901": 'pdrm.wrap("FrozenLake-v1", "letter", labels="info")',
     "E0902": LAKE + TASK + 'env = pdrm.wrap(lake, tiny, lambda *_: "a")\nenv.reset(seed=0)\nenv.step(0)',
     "E0903": LAKE

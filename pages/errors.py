@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
 import sys
 import tempfile
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 
 from pages.error_examples import EXAMPLES, START
+from pdrm.cli.main import main
 from pdrm.errors import PdrmError, explanations
 
 ROOT = Path(__file__).parent.parent
@@ -96,15 +96,21 @@ def message_of(program: str) -> str:
                 del sys.modules[name]
         for line in lines:
             if line.startswith("pdrm "):
-                printed.write(_ran(line))
+                printed.write(_run(line))
     return _bare(printed.getvalue(), folder)
 
 
-def _ran(command: str) -> str:
+def _run(command: str) -> str:
     """What a command says on standard error."""
-    words = [sys.executable, "-m", *command.split()]
-    plain = os.environ | {"NO_COLOR": "1"}
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=plain).stderr  # noqa: S603 - our own command
+    said, words, colour = io.StringIO(), sys.argv, os.environ.get("NO_COLOR")
+    sys.argv, os.environ["NO_COLOR"] = command.split(), "1"
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(said), suppress(SystemExit):
+            main()
+    finally:
+        sys.argv = words
+        os.environ.pop("NO_COLOR") if colour is None else os.environ.update(NO_COLOR=colour)
+    return said.getvalue()
 
 
 def _bare(said: str, folder: str) -> str:

@@ -15,15 +15,14 @@ HEAD = """# The library
 
 `import pdrm` gives these names; each is loaded when it is first used.
 """
-GROUP = re.compile(r"^    # (.+)$|^    \"(\w+)\": \"([\w.]+)\",$", re.MULTILINE)
+GROUP = re.compile(r"^    # (.+)$|^    \"(\w+)\",$", re.MULTILINE)
 
 
 def groups() -> dict[str, list[str]]:
-    """The public names under the headings that the package's table of contents has."""
+    """The public names under the headings that `__all__` has."""
     source = Path(str(pdrm.__file__)).read_text(encoding="utf-8")
-    table = source.partition("_HOMES = {")[2].partition("\n}")[0]
     found: dict[str, list[str]] = {}
-    for heading, name, _ in GROUP.findall(table):
+    for heading, name in GROUP.findall(source.partition("__all__ = [")[2].partition("\n]")[0]):
         if heading:
             found[heading] = []
         else:

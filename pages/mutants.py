@@ -1,4 +1,4 @@
-"""The mutation run on `machines/`: `make mutants` runs it (for hours; it can be stopped and goes on) and writes docs/mutants.md.
+"""The mutation run on `machines/` and `language/`: `make mutants` runs it (for hours; it can be stopped and goes on) and writes docs/mutants.md.
 
 mutmut changes one thing at a time in a copy of the package and runs the tests that reach it. It leaves decorated functions
 alone; so in the copy the kernels stand without Numba's decorator, and properties and cached functions are decorated below.
@@ -20,7 +20,7 @@ from pages.survivors import survivors_page
 ROOT = Path(__file__).parent.parent
 TREE = ROOT / ".measured" / "mutants"
 COPIED = ("src", "tests", "proofs", "pages", "pyproject.toml")
-MACHINES = Path("src") / "pdrm" / "machines"
+CHAPTERS = (Path("src/pdrm/machines"), Path("src/pdrm/language"))
 SURVIVED = (0, 5, 33)
 """mutmut's codes for a mutant that no test noticed, or that none reaches."""
 
@@ -68,16 +68,16 @@ def copy() -> None:
             shutil.copytree(ROOT / name, there, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, there)
-    for file in (TREE / MACHINES).rglob("*.py"):
-        source = file.read_text(encoding="utf-8")
-        file.write_text(undecorated(source), encoding="utf-8")
+    for chapter in CHAPTERS:
+        for file in (TREE / chapter).rglob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            file.write_text(undecorated(source), encoding="utf-8")
 
 
 def results() -> dict[Path, dict[str, Any]]:
     """What mutmut has found out, file by file."""
-    return {
-        file: json.loads(file.read_text(encoding="utf-8")) for file in (TREE / "mutants" / MACHINES).rglob("*.meta")
-    }
+    files = [file for chapter in CHAPTERS for file in (TREE / "mutants" / chapter).rglob("*.meta")]
+    return {file: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
 def forget_survivors() -> None:

@@ -23,8 +23,8 @@ HEAD = """# Mutants
 
 *Made by `make mutants`, with mutmut {mutmut} on Python {python}.*
 
-Tests are worth what they notice. So every function of `machines/` is changed in one place at a time (a comparison turned round, a
-number one higher, an argument left out, a text altered) and the tests of `tests/machines` that reach it are run: {total:,} such mutants,
+Tests are worth what they notice. So every function of `machines/` and `language/` is changed in one place at a time (a comparison turned round, a
+number one higher, an argument left out, a text altered) and the tests of both that reach it are run: {total:,} such mutants,
 of which the tests noticed {noticed:,} ({timeout:,} of them because they never came to an end). The {survived:,} that they did not
 notice are below each with the reason: none changes what a user sees, but for what is said there.
 
@@ -80,7 +80,7 @@ def survivor(name: str) -> Survivor:
     """A mutant by mutmut's name for it; to be called in the tree that was mutated."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant  # noqa: PLC0415 - a tool of the run alone
 
-    module, _, mangled = name.removeprefix("pdrm.machines.").rpartition(".")
+    module, _, mangled = name.removeprefix("pdrm.").rpartition(".")
     function = mangled.rpartition("__mutmut_")[0].removeprefix("xǁ").removeprefix("x_").replace("ǁ", ".")
     lines = get_diff_for_mutant(name).split("\n")
     old = [line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")]
@@ -144,7 +144,7 @@ def _code(text: str) -> str:
 
 def _file(module: str) -> str:
     path = module.replace(".", "/")
-    return f"{path}/__init__.py" if path == "catalogue" else f"{path}.py"
+    return f"{path}/__init__.py" if path in ("machines", "language") else f"{path}.py"
 
 
 @contextmanager

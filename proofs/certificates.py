@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pdrm.analysis.certificate import Certificate, certificate
-from pdrm.analysis.checker import fault
+from pdrm.analysis.checker import find_fault
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, Answer
 from proofs.k_policies import Truth
@@ -51,7 +51,7 @@ class Certified:
         return counted + Counter({"false ones rejected": 1})
 
     def _fault(self, proof: Certificate) -> str | None:
-        return fault(self.case.domain, self.case.machine, proof)
+        return find_fault(self.case.domain, self.case.machine, proof)
 
     def false(self, random: Random, proof: Certificate) -> Iterator[Certificate]:
         """Certificates that must be rejected."""

@@ -12,8 +12,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 from proofs.random_machines import described
 
 END = -1

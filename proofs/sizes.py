@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from pdrm.analysis.reach import reachable_views, reached
-from pdrm.analysis.sizes import stack_strings, theorem_1, theorem_2
+from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.sizes import count_stack_strings, theorem_1, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -45,7 +45,7 @@ def random_product(random: Random) -> tuple[FiniteDomain, PushdownRewardMachine]
 
 def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
     """Compare what is counted with a plain walk and with the bounds, after 0, 1, 2, … steps."""
-    growth, walk, views = stack_growth(machine), reached(domain, machine, STEPS), reachable_views(domain, machine)
+    growth, walk, views = stack_growth(machine), survey(domain, machine, STEPS), find_views(domain, machine)
     most_rows = domain.states * len(machine.states)
     said = described(machine)
     cases = 0
@@ -59,7 +59,7 @@ def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
         counted = walk.rows[place], walk.strings[place], walk.counters[place]
         assert counted == (len(acting), len(stacks), len(below)), (n, counted, said)
         assert max(map(len, stacks)) <= growth.longest(labels), (n, growth, said)
-        bound = stack_strings(growth, labels)
+        bound = count_stack_strings(growth, labels)
         assert len(below) <= len(stacks) <= bound, (n, growth, said)
         assert len(acting) <= most_rows * bound, (n, growth, said)
         for k in KS:
@@ -102,7 +102,7 @@ def successors(domain: FiniteDomain, machine: PushdownRewardMachine, s: int, her
 def printed_too_small(domain: FiniteDomain, machine: PushdownRewardMachine, growth: StackGrowth) -> bool:
     """Whether some number printed with Theorem 1 is less than the stack strings that are there."""
     start = int(bool((domain.arrays.start_label != NO_LABEL).any()))
-    strings = reached(domain, machine, STEPS, MOST).strings
+    strings = survey(domain, machine, STEPS, MOST).strings
     bounds = (theorem_1(growth, n + start) for n in range(len(strings)))
     return any(bound is not None and count > bound for count, bound in zip(strings, bounds, strict=True))
 

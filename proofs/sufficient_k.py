@@ -12,9 +12,9 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.k_gap import k_gap
-from pdrm.analysis.optimal import Optimal, optimal
-from pdrm.analysis.sufficient_k import NO, UNDECIDED, YES, Answer, answers
+from pdrm.analysis.k_gap import measure_gap
+from pdrm.analysis.optimal import Optimal, find_optimal
+from pdrm.analysis.sufficient_k import NO, UNDECIDED, YES, Answer, answer_questions
 from pdrm.errors import UnboundedStep
 from proofs.certificates import Certified
 from proofs.k_policies import Truth
@@ -55,11 +55,11 @@ def alike(truth: Truth) -> bool:
 def compared(random: Random, case: Case, truth: Truth) -> Counter[str]:
     """Every answer about one product, whole and to a depth."""
     counted = Counter[str](cases=1)
-    found = optimal(case.product(), float(case.discount))
+    found = find_optimal(case.product(), float(case.discount))
     counted += Asked(case, truth, found).compared(random)
     depth, most = random.randint(0, 3), random.randint(1, MOST_STATES)
     try:
-        found = optimal(case.product(), float(case.discount), depth, most)
+        found = find_optimal(case.product(), float(case.discount), depth, most)
     except UnboundedStep:  # nothing is known of open states then, and the package says so
         return counted + Counter(refused=1)
     counted.update({"with open states": int(found.product.open.size > 0)})
@@ -80,7 +80,7 @@ class Asked:
         self._states()
         counted = Counter[str]()
         for k in KS:
-            given = answers(self.found, k)
+            given = answer_questions(self.found, k)
             names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
             for question, answer in given.items():
                 right = getattr(self, f"_{question}")(answer, names)
@@ -181,7 +181,7 @@ class Asked:
 
     def _gap(self, k: int, start: Answer, names: list[Key]) -> None:
         """The k-policy that was found is no better than the best, and the loss that is named is enough."""
-        gap = k_gap(self.found, k, start.choice)
+        gap = measure_gap(self.found, k, start.choice)
         best, most = self.truth.best(names), self.truth.best(list(range(len(names))))
         tiny = 1e-9 * max(1.0, abs(best), abs(most))
         assert gap.found[0] <= best + tiny, f"{self.case}\nat k = {k}: {gap}, but the best is {best}"

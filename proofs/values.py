@@ -16,11 +16,10 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.exact import exact_values
-from pdrm.analysis.values import values
+from pdrm.analysis.exact import solve_exactly
+from pdrm.analysis.values import bound_values
 from pdrm.errors import UnboundedStep
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 from proofs.plain_product import END, Case, Plain, fraction, most_paid, plain_product
 from proofs.random_products import LARGE, REWARDS, random_case
 from proofs.storm import Bounds, exact_solution, sound_solution
@@ -60,7 +59,7 @@ def check_exact(seed: int, products: int = PRODUCTS) -> Counter[str]:
 def compared_closed(case: Case, plain: Plain) -> Counter[str]:
     """Every value is inside its interval and close to Storm's."""
     product = explored(case, plain)
-    found = values(product, float(case.discount))
+    found = bound_values(product, float(case.discount))
     truth, storm = exact_solution(plain, case.discount), sound_solution(plain, case.discount)
     close = CLOSE * max(1, most_paid(plain) / (1 - case.discount) / 10_000)
     for x, y in enumerate(numbers(product, plain)):
@@ -84,7 +83,7 @@ def compared_open(case: Case) -> Counter[str]:
     product = case.product()
     product.explore(most=MOST_STATES)
     try:
-        found = values(product, float(case.discount))
+        found = bound_values(product, float(case.discount))
     except UnboundedStep:  # the package refuses: nothing is known of open states then
         return Counter(refused=1)
     worst, best = (bracket(case, further, sign) for sign in (-1, 1))
@@ -115,7 +114,7 @@ def compare_exact(case: Case, plain: Plain) -> None:
     """The exact mode equals Storm's rational result, and its optimal actions are those that reach it."""
     product, truth = explored(case, plain), exact_solution(plain, case.discount)
     everything = np.ones(product.next.shape[:2], np.bool_)
-    found = exact_values(product, float(case.discount), np.arange(len(product)), everything)
+    found = solve_exactly(product, float(case.discount), np.arange(len(product)), everything)
     assert found is not None, case
     for x, y in enumerate(numbers(product, plain)):
         assert found.value[x] == truth[y], f"{case}\n{plain.key(y)}: {found.value[x]}, Storm {truth[y]}"

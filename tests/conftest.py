@@ -1,14 +1,24 @@
 """What the tests share: the `pdrm` command run in this process."""
 
+import atexit
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from dataclasses import dataclass
 
 import pytest
 
 # XLA's pool of threads for the processor can stall on machines with few cores.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+# What JAX compiles twice within a session (a run and the same one resumed) is read back the second time, in workers and in
+# processes that tests start too.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled = tempfile.mkdtemp(prefix="pdrm-compiled-")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
 
 # A suite started in the background, or by a supervisor, inherits an ignored SIGINT, and so would every process that the tests
 # start and interrupt. Python's own handler becomes the default in them.

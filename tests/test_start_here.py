@@ -1,37 +1,26 @@
-"""*Start here*: every command of the page runs, in an empty folder and an environment of its own, and says what it should."""
+"""*Start here*: every command of the page runs, from an empty folder, and says what it should.
 
-import os
+What the first section installs is there already; `python -m pages.trial` tries it in a fresh environment and writes the timings.
+"""
+
 import re
-import sysconfig
 
-import pytest
-
-from pages.trial import PAGE, sections, tried, with_timings
+from pages.trial import PAGE, sections, with_timings
+from tests.shell import run_commands
 
 TEXT = PAGE.read_text()
 
 
-@pytest.fixture(scope="module")
-def trial(tmp_path_factory):
-    """What the page's commands print. The package is built and installed from here; what it needs is taken from the
-    environment of the tests, not fetched again."""
-    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    environment |= {"NO_COLOR": "1", "PYTHONPATH": sysconfig.get_path("purelib")}
-    # pip reads PIP_NO_BUILD_ISOLATION as whether to isolate.
-    environment |= {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "PIP_QUIET": "1"}
-    return tried(sections(TEXT), tmp_path_factory.mktemp("empty"), environment)
-
-
-def test_the_sections_are_those_that_are_timed(trial):
-    seconds, _ = trial
-    titles = [part.title for part in sections(TEXT)]
-    assert len(seconds) == len(titles)
-    assert re.findall(r"^\| (\d\. .+?) \| [\d.]+ s \|$", TEXT, re.MULTILINE) == titles
-    assert sum(seconds) < 600
-
-
-def test_it_says_what_a_new_user_should_see(trial):
-    _, said = trial
+def test_the_commands_say_what_a_new_user_should_see(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, *rest = sections(TEXT)
+    assert first.commands.splitlines() == [
+        "python3 -m venv .venv",
+        ". .venv/bin/activate",
+        "pip install ./pdrm",
+        "pdrm doctor",
+    ]
+    said = run_commands("pdrm doctor\n" + "".join(part.commands for part in rest), pdrm)
     assert "core: ok" in said
     assert "retrace: ok" in said
     assert "ended in home, # (final); reward 14" in said
@@ -41,8 +30,9 @@ def test_it_says_what_a_new_user_should_see(trial):
     assert "from the start: k = 1 is enough" in said
 
 
-def test_the_timings_can_be_written_anew():
+def test_every_section_is_timed_and_the_timings_can_be_written_anew():
     parts = sections(TEXT)
+    assert re.findall(r"^\| (\d\. .+?) \| [\d.]+ s \|$", TEXT, re.MULTILINE) == [part.title for part in parts]
     again = with_timings(TEXT, parts, [1.0] * len(parts))
     assert f"| all | {len(parts)} s |" in again
     assert sections(again) == parts

@@ -8,7 +8,7 @@ import pytest
 
 from pdrm.analysis.certificate import load_certificate
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import fault, step_ends
+from pdrm.analysis.checker import find_ends, find_fault
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadCertificate
@@ -32,16 +32,16 @@ def test_every_yes_has_a_certificate_that_holds(name, depth, k, tmp_path):
     assert proved
     for question in proved:
         proof = report.certificate(k, question)
-        assert fault(where, machine, proof) is None
+        assert find_fault(where, machine, proof) is None
         proof.save(tmp_path / "proof.json")
-        assert fault(where, machine, load_certificate(tmp_path / "proof.json")) is None
+        assert find_fault(where, machine, load_certificate(tmp_path / "proof.json")) is None
 
 
 def test_a_certificate_says_what_it_proves(paint):
     _, _, proof = paint
     assert proof.says() == "some 5-policy is optimal from every state"
     far = replace(proof, question="same_values", depth=7, height=3, rule="block").says()
-    assert far.endswith(", as far as 7 steps from the start, with stacks up to 3 symbols (block beyond)")
+    assert far.endswith(", within 7 steps of the start, with stacks up to 3 symbols (block beyond)")
 
 
 def test_a_no_has_none():
@@ -66,32 +66,32 @@ def test_changed_values_are_found(paint):
     where, machine, proof = paint
     for x in range(5):
         value = str(Fraction(proof.exact[str(x)]) + Fraction(1, 10**30))
-        assert "exact value" in fault(where, machine, replace(proof, exact={**proof.exact, str(x): value}))
-    assert "lower bound" in fault(where, machine, replace(proof, lower=[value + 1e-6 for value in proof.lower]))
-    assert "upper bound" in fault(where, machine, replace(proof, upper=[value - 1e-6 for value in proof.upper]))
+        assert "exact value" in find_fault(where, machine, replace(proof, exact={**proof.exact, str(x): value}))
+    assert "lower bound" in find_fault(where, machine, replace(proof, lower=[value + 1e-6 for value in proof.lower]))
+    assert "upper bound" in find_fault(where, machine, replace(proof, upper=[value - 1e-6 for value in proof.upper]))
 
 
 def test_changed_choices_are_found(echo):
     where, machine, proof = echo
     wrong = [(s, u, seen, 1 - a) for s, u, seen, a in proof.choice]
-    assert "chooses badly" in fault(where, machine, replace(proof, choice=wrong))
-    assert "no action" in fault(where, machine, replace(proof, choice=[]))
-    assert "two actions" in fault(where, machine, replace(proof, choice=[*proof.choice, proof.choice[0]]))
+    assert "chooses badly" in find_fault(where, machine, replace(proof, choice=wrong))
+    assert "no action" in find_fault(where, machine, replace(proof, choice=[]))
+    assert "two actions" in find_fault(where, machine, replace(proof, choice=[*proof.choice, proof.choice[0]]))
 
 
 def test_changed_states_are_found(echo):
     where, machine, proof = echo
-    assert "missing" in fault(where, machine, replace(proof, states=[*proof.states[:-1], (0, 0, 0)]))
-    assert "twice" in fault(where, machine, replace(proof, states=[*proof.states[:-1], proof.states[0]]))
-    assert fault(where, machine, replace(proof, depth=proof.depth + 3)) is not None
-    assert "open" in fault(where, machine, replace(proof, depth=None))
+    assert "missing" in find_fault(where, machine, replace(proof, states=[*proof.states[:-1], (0, 0, 0)]))
+    assert "twice" in find_fault(where, machine, replace(proof, states=[*proof.states[:-1], proof.states[0]]))
+    assert find_fault(where, machine, replace(proof, depth=proof.depth + 3)) is not None
+    assert "frontier" in find_fault(where, machine, replace(proof, depth=None))
 
 
 def test_changed_bounds_of_open_states_are_found(echo):
     where, machine, proof = echo
     tight = [[[value - 0.5 for value in row] for row in part] for part in proof.glimpse_upper]
-    assert "upper bound" in fault(where, machine, replace(proof, glimpse_upper=tight))
-    assert "is open" in fault(
+    assert "upper bound" in find_fault(where, machine, replace(proof, glimpse_upper=tight))
+    assert "on the frontier" in find_fault(
         where,
         machine,
         replace(
@@ -103,15 +103,15 @@ def test_changed_bounds_of_open_states_are_found(echo):
 def test_blocks_that_are_not_alike_are_found(echo):
     where, machine, proof = echo
     one = [0 if block >= 0 else -1 for block in proof.block]
-    assert "not like its block" in fault(where, machine, replace(proof, block=one, exact={}))
+    assert "not like its block" in find_fault(where, machine, replace(proof, block=one, exact={}))
 
 
 def test_another_task_and_a_stronger_claim_are_refused(paint):
     where, machine, proof = paint
-    assert "another task" in fault(domain("echo"), catalogue("echo"), proof)
-    assert fault(where, machine, replace(proof, k=4)) is not None
-    assert "no question" in fault(where, machine, replace(proof, question="anything"))
-    assert "discount" in fault(where, machine, replace(proof, discount=1.0))
+    assert "another task" in find_fault(domain("echo"), catalogue("echo"), proof)
+    assert find_fault(where, machine, replace(proof, k=4)) is not None
+    assert "no such question" in find_fault(where, machine, replace(proof, question="anything"))
+    assert "discount" in find_fault(where, machine, replace(proof, discount=1.0))
 
 
 def test_damaged_files(tmp_path):
@@ -124,11 +124,13 @@ def test_damaged_files(tmp_path):
 
 def test_what_is_no_certificate_at_all_is_said_to_be_damaged(paint):
     where, machine, proof = paint
-    assert "is damaged: IndexError" in fault(where, machine, replace(proof, states=[(0, 99, 0), *proof.states[1:]]))
-    assert "is damaged: ValueError" in fault(where, machine, replace(proof, exact={"0": "much"}))
-    assert "out of order" in fault(where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)]))
-    assert "no such rule" in fault(where, machine, replace(proof, rule="bend"))
-    assert "below 0" in fault(where, machine, replace(proof, k=-1))
+    assert "is damaged: IndexError" in find_fault(
+        where, machine, replace(proof, states=[(0, 99, 0), *proof.states[1:]])
+    )
+    assert "is damaged: ValueError" in find_fault(where, machine, replace(proof, exact={"0": "much"}))
+    assert "out of order" in find_fault(where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)]))
+    assert "no such rule" in find_fault(where, machine, replace(proof, rule="bend"))
+    assert "below 0" in find_fault(where, machine, replace(proof, k=-1))
 
 
 def test_where_the_environment_ends_open_states_are_bounded_too():
@@ -137,12 +139,12 @@ def test_where_the_environment_ends_open_states_are_bounded_too():
     moves, labels = [[0, 1], [0, 2], [2, 2]], [[0, 1], [0, 1], [1, 1]]
     where = from_arrays("d", moves, labels, [("a",), ("b",)], step_limit=9, terminal=[False, False, True])
     report = check_k(where, parse(text), [1], depth=2, most=20)
-    assert report.optimal.product.open.size
+    assert report.optimal.product.frontier.size
     proof = report.certificate(1, "everywhere")
     assert not all(proof.looked)
-    assert fault(where, parse(text), proof) is None
+    assert find_fault(where, parse(text), proof) is None
     tight = [[[value - 0.5 for value in row] for row in part] for part in proof.glimpse_upper]
-    assert "upper bound" in fault(where, parse(text), replace(proof, glimpse_upper=tight))
+    assert "upper bound" in find_fault(where, parse(text), replace(proof, glimpse_upper=tight))
 
 
 def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
@@ -153,6 +155,6 @@ def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
     last = f"v -> v : eps, {names[-1]} / eps, 0\n"
     many = parse(head + "u -> v : a, z / S0 z, 0\n" + rules + last)
     with pytest.raises(BadCertificate, match="too many silent moves"):
-        step_ends(many, Configuration("u", ("#",)), frozenset("a"))
+        find_ends(many, Configuration("u", ("#",)), frozenset("a"))
     few = parse(head + "u -> v : a, z / S9 z, 0\n" + rules + last)
-    assert step_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}
+    assert find_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import fault
-from pdrm.analysis.optimal import optimal
-from pdrm.analysis.values import values
+from pdrm.analysis.checker import find_fault
+from pdrm.analysis.optimal import find_optimal
+from pdrm.analysis.values import bound_values
 from pdrm.bench.analysis_bench import bounded
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.language.loading import catalogue, parse
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 
 STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay {0}\nu -> end : a, eps / eps, {1}\nu -> end : b, eps / eps, {2}\n"
 
@@ -23,7 +22,7 @@ def test_rewards_that_floats_add_up_wrongly_still_tie():
     """0.1 and 0.2 by the environment and the machine are 0.3, as another action pays at once."""
     machine = parse(STAY.format(0, 0.2, 0.3))
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[0.1, 0.0]], step_limit=9)
-    found = optimal(FiniteProduct(where, machine), 0.9)
+    found = find_optimal(FiniteProduct(where, machine), 0.9)
     assert found.exact[0] == Fraction(3, 10)
     assert found.surely[0] == 0b11
 
@@ -36,7 +35,7 @@ def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():
     report = check_k(where, machine, ks=[0])
     assert report.optimal.exact[0] == 100
     assert report.optimal.values.lower[0] <= 100 <= report.optimal.values.upper[0]
-    assert fault(where, machine, report.certificate(0, "everywhere")) is None
+    assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
 
 
 def test_a_start_without_a_chance_is_no_start():
@@ -59,13 +58,13 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
 
 @pytest.mark.compiled
 def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
-    """Within 3 steps all states have the same value; not so further on, though the whole product was looked at."""
+    """Within 3 steps all states have the same value; not so further on, though the whole product was explored."""
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
     near = check_k(where, machine, ks=[0], depth=3, bound=Bound(7, "block"))
     answer = near.answers[0]["everywhere"]
     assert (answer.verdict, answer.depth) == ("yes", 3)
-    assert not near.optimal.product.open.size
-    assert fault(where, machine, near.certificate(0, "everywhere")) is None
+    assert not near.optimal.product.frontier.size
+    assert find_fault(where, machine, near.certificate(0, "everywhere")) is None
     whole = check_k(where, machine, ks=[0], bound=Bound(7, "block"))
     assert whole.answers[0]["everywhere"].verdict == "no"
 
@@ -77,9 +76,9 @@ def test_a_step_that_pops_all_there_is_can_be_certified():
     )
     where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
     report = check_k(where, machine, ks=[1], depth=2)
-    assert report.optimal.product.open.size
+    assert report.optimal.product.frontier.size
     assert report.answers[1]["everywhere"].verdict == "yes"
-    assert fault(where, machine, report.certificate(1, "everywhere")) is None
+    assert find_fault(where, machine, report.certificate(1, "everywhere")) is None
 
 
 def solved(product, discount):
@@ -92,17 +91,17 @@ def solved(product, discount):
     paid = (chance * product.reward).sum(axis=2)
     while True:
         value = np.linalg.solve(np.eye(len(product)) - leads[everyone, policy], paid[everyone, policy])
-        worth = paid + leads @ value
-        if np.all(worth.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
+        q = paid + leads @ value
+        if np.all(q.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
             return value
-        policy = worth.argmax(axis=1)
+        policy = q.argmax(axis=1)
 
 
 def test_a_large_component_is_solved_to_the_precision_that_is_asked_for():
     product = bounded("brackets", 3)
     truth = solved(product, 0.99)
     for precision in (1e-3, 1e-6, 1e-9):
-        found = values(product, 0.99, precision)
+        found = bound_values(product, 0.99, precision)
         assert found.width <= 2.1 * precision
         assert found.sweeps > 10 + 20  # choosing, then keeping actions
         assert np.all(found.lower <= truth + 1e-11)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pdrm.analysis.check_k import check_k, lines, numbers_text, summary
+from pdrm.analysis.check_k import check_k, format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k import MOST_K, Answer
 from pdrm.errors import BadSetting
-from pdrm.product.finite_kernel import Bound
+from pdrm.product.finite_product import Bound
 
 
 @pytest.fixture(scope="module")
@@ -27,27 +27,41 @@ def paint():
 )
 def test_what_answers_come_to(paint, verdicts, said):
     answers = {k: {"start": Answer(v)} for k, v in zip(range(3, 7), verdicts.split(), strict=True)}
-    assert summary(replace(paint, answers=answers), "start", "look further") == said
+    assert summarize(replace(paint, answers=answers), "start", "look further") == said
 
 
 def test_runs_of_numbers():
-    assert [numbers_text(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
+    assert [format_numbers(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
 
 
 def test_a_report_is_printed_as_its_table(paint):
-    assert str(paint).splitlines() == lines(paint)
+    assert str(paint).splitlines() == format_report(paint)
     assert "k    same values       everywhere        from the start    loss" in str(paint)
     assert "from the start: k = 5 is enough" in str(paint)
     assert repr(paint) == ("<KReport of paint with paint: smallest k {'same_values': 5, 'everywhere': 5, 'start': 5}>")
 
 
-@pytest.mark.parametrize("ks", [range(10**11), [-1], [1.5], [MOST_K + 1]])
-def test_a_k_out_of_range_is_refused(ks):
-    with pytest.raises(BadSetting, match=f"from 0 to {MOST_K}"):
-        check_k("paint", "paint", ks)
+def test_a_k_out_of_range_is_refused():
+    for ks in (range(10**11), [-1], [1.5], [MOST_K + 1]):
+        with pytest.raises(BadSetting, match=f"from 0 to {MOST_K}"):
+            check_k("paint", "paint", ks)
 
 
-@pytest.mark.parametrize("rule", ["open", "block", "fail"])
-def test_a_bound_below_the_first_stack_is_refused(rule):
-    with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
-        check_k("letter", "letter", [0], bound=Bound(0, rule))
+def test_a_bound_below_the_first_stack_is_refused():
+    for rule in ("open", "block", "fail"):
+        with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
+            check_k("letter", "letter", [0], bound=Bound(0, rule))
+
+
+def test_a_certified_yes_loses_nothing(paint):
+    """Whatever the arithmetic of its gap left over; a yes to some depth only is not certified."""
+    start = {**paint.answers, 3: {**paint.answers[3], "start": Answer("yes", depth=2)}}
+    rounded = replace(paint, answers=start, gaps={k: replace(gap, found=(-9.0, -8.0)) for k, gap in paint.gaps.items()})
+    assert rounded.loss(5) == (0.0, 0.0)
+    assert rounded.loss(3)[0] > 7
+    assert format_report(rounded, ["start"])[6] == "5    yes               0"
+    assert rounded.record()["gap"]["5"]["loss"] == [0.0, 0.0]
+
+
+def test_one_state_is_one_state():
+    assert "1 state within 0 steps, " in format_report(check_k("letter", ks=[0], depth=0, most=100))[1]

@@ -1,30 +1,18 @@
-"""Counting what is reached: the table of states met, beginnings that need room, limits and refusals."""
+"""Counting what is reached: beginnings that need room, limits and refusals."""
 
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
 
-from pdrm.analysis.graph_kernel import reached as reached_by
-from pdrm.analysis.palindrome import MOST_LABELS, all_words, catalogue_record
-from pdrm.analysis.reach import reachable_views, reached
-from pdrm.analysis.reach_kernel import Met, meet
-from pdrm.analysis.sizes import number, sizes_record
+from pdrm.analysis.graph_kernel import mark_reached
+from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.size_claims import MOST_LABELS, all_words
+from pdrm.analysis.sizes import sizes_record, to_json
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
-
-
-def test_states_are_numbered_as_they_are_met():
-    """Many keys in few slots: most of them find their own place taken."""
-    chance, met, rows = Random(0), Met.room(1), {}
-    for _ in range(600):
-        key = chance.choice((chance.randrange(50), chance.randrange(2**40)))
-        met = met.grown(1)
-        assert meet(met, key) == rows.setdefault(key, len(rows))
-    assert met.key[: int(met.used[0])].tolist() == list(rows)
 
 
 @pytest.mark.parametrize("first", [{}, {"start_label": 0}])
@@ -34,23 +22,23 @@ def test_the_first_stack_may_need_more_room_than_there_is(first):
     guard = "a" if first else "eps"
     text = f"name m\nevents a\nstack # A\nstart u\nstates u v\notherwise stay 0\nu -> v : {guard}, # / {pushes} #, 0\n"
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=3, **first)
-    walk = reached(where, parse(text))
+    walk = survey(where, parse(text))
     assert (walk.rows, walk.closed) == ((1, 1), True)
 
 
 def test_a_start_without_a_chance_is_not_counted():
     machine = parse("name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 0\n")
     where = from_arrays("d", [[0], [1]], [[0], [0]], [("a",)], step_limit=3, start={0: 1.0, 1: 0.0})
-    assert reached(where, machine).rows == (1, 2, 2)
+    assert survey(where, machine).rows == (1, 2, 2)
     both = replace(where, arrays=where.arrays._replace(start_probability=np.array([0.5, 0.5])))
-    assert reached(both, machine).rows == (2, 4, 4)
-    assert [len(reachable_views(one, machine).steps(1)) for one in (where, both)] == [2, 4]
+    assert survey(both, machine).rows == (2, 4, 4)
+    assert [len(find_views(one, machine).steps(1)) for one in (where, both)] == [2, 4]
 
 
 def test_states_to_begin_with_count_once():
     following = np.array([[[1]], [[1]], [[0]]], np.int32)
     possible, looked = np.ones((3, 1), np.bool_), np.ones(3, np.bool_)
-    assert reached_by(following, possible, looked, np.array([0, 0, 0])).tolist() == [True, True, False]
+    assert mark_reached(following, possible, looked, np.array([0, 0, 0])).tolist() == [True, True, False]
 
 
 def test_more_labels_than_can_be_listed_are_refused():
@@ -63,15 +51,9 @@ def test_more_labels_than_can_be_listed_are_refused():
 
 @pytest.mark.parametrize("settings", [{"steps": -1}, {"ks": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
-    with pytest.raises(BadSetting, match="whole numbers from 0 to"):
+    with pytest.raises(BadSetting, match="integers from 0 to"):
         sizes_record(domain("letter"), catalogue("letter"), **settings)
 
 
 def test_a_number_that_is_not_known_stays_so():
-    assert number(None) is None
-
-
-def test_a_machine_without_a_stack_has_no_sizes(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.palindrome.catalogue", lambda _: catalogue("letter-cra"))
-    with pytest.raises(BadSetting, match="the machine of `letter` has no stack"):
-        catalogue_record("letter")
+    assert to_json(None) is None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.analysis.palindrome import DOMAINS, blowup, catalogue_record
+from pdrm.analysis.size_claims import DOMAINS, catalogue_record, measure_blowup
 from pdrm.cli.size_command import number_text
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import pushdown_to_counting
@@ -31,7 +31,7 @@ def catalogue_line(name):
 
 
 def blowup_lines():
-    for row in blowup():
+    for row in measure_blowup():
         if row.n in SHOWN:
             moves = "not run" if row.most_moves is None else f"{row.most_moves:,}"
             counts = (row.n, row.least, row.configurations, row.counters, row.counters_within)

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import fault
-from pdrm.analysis.k_gap import k_gap
-from pdrm.analysis.optimal import optimal
-from pdrm.analysis.sufficient_k import answers
+from pdrm.analysis.checker import find_fault
+from pdrm.analysis.k_gap import measure_gap
+from pdrm.analysis.optimal import find_optimal
+from pdrm.analysis.sufficient_k import answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.language.loading import catalogue, parse
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 
 EVENTS = ("a", "b", "c", "x", "y", "w", "v")
 HEAD = "name ways\nevents a b c x y w v\nexclusive a b c x y w v\nstack # X Y W V\nstart u\nfinal end\notherwise go end 0\n"
@@ -107,23 +106,23 @@ def test_a_yes_about_equal_values_has_a_certificate(rule):
     assert report.answers[0]["same_values"].verdict == ("yes" if rule == "block" else "no")
     proof = report.certificate(0, "everywhere")
     assert len(proof.states) == 4
-    assert fault(where, machine, proof) is None
+    assert find_fault(where, machine, proof) is None
     same = replace(proof, question="same_values")
-    assert (fault(where, machine, same) is None) == (rule == "block")
+    assert (find_fault(where, machine, same) is None) == (rule == "block")
 
 
 def test_equal_actions_of_different_values_are_no_proof_of_equal_values():
     machine, where = growing()
     proof = check_k(where, machine, [0], bound=Bound(3, "fail")).certificate(0, "everywhere")
-    assert "values of" in fault(where, machine, replace(proof, question="same_values"))
+    assert "values of" in find_fault(where, machine, replace(proof, question="same_values"))
 
 
 def test_the_first_action_alone_is_proved_where_the_discount_is_0():
     text = "name m\nevents a b\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> u : b, A / A, 1\n"
     where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
     proof = check_k(where, machine, [0], discount=0.0).certificate(0, "start")
-    assert fault(where, machine, proof) is None
-    assert fault(where, machine, replace(proof, discount=0.5)) is not None
+    assert find_fault(where, machine, proof) is None
+    assert find_fault(where, machine, replace(proof, discount=0.5)) is not None
 
 
 @pytest.mark.compiled
@@ -137,8 +136,8 @@ def test_a_state_alone_in_its_class_is_proved_whatever_its_best_action(monkeypat
     assert report.answers[30]["start"].depth == 3
     for question in ("everywhere", "start"):
         proof = report.certificate(30, question)
-        assert fault(where, machine, proof) is None
-        assert fault(where, machine, replace(proof, k=0)) is not None
+        assert find_fault(where, machine, proof) is None
+        assert find_fault(where, machine, replace(proof, k=0)) is not None
 
 
 def test_what_rests_on_open_states_is_undecided():
@@ -151,9 +150,9 @@ def test_what_rests_on_open_states_is_undecided():
 @pytest.mark.compiled
 def test_large_regions_are_left_untied_and_say_so(monkeypatch):
     where, machine = domain("letter"), catalogue("letter")
-    tied = optimal(FiniteProduct(where, machine), 0.99, depth=4)
+    tied = find_optimal(FiniteProduct(where, machine), 0.99, depth=4)
     monkeypatch.setattr("pdrm.analysis.optimal.MOST_TIED", 0)
-    untied = optimal(FiniteProduct(where, machine), 0.99, depth=4, rounds=3)
+    untied = find_optimal(FiniteProduct(where, machine), 0.99, depth=4, rounds=3)
     assert tied.decided() == 1
     assert untied.decided() < 1
     surely = untied.surely[untied.asked]
@@ -163,10 +162,10 @@ def test_large_regions_are_left_untied_and_say_so(monkeypatch):
 def test_states_that_depend_on_too_many_others_have_no_exact_value(monkeypatch):
     machine, where = growing()
     product = FiniteProduct(where, machine, Bound(4, "block"))
-    whole = optimal(product, 0.99)
+    whole = find_optimal(product, 0.99)
     assert set(whole.exact) == {0, 1, 2, 3}
     monkeypatch.setattr("pdrm.analysis.exact.MOST_TOGETHER", 0)
-    without = optimal(FiniteProduct(where, machine, Bound(4, "block")), 0.99)
+    without = find_optimal(FiniteProduct(where, machine, Bound(4, "block")), 0.99)
     assert without.exact == {}
     assert without.surely.tolist() == whole.surely.tolist() == [1] * 4
 
@@ -174,11 +173,11 @@ def test_states_that_depend_on_too_many_others_have_no_exact_value(monkeypatch):
 def test_a_policy_to_begin_with_is_improved_round_by_round(monkeypatch):
     """a pays 1 where x came first, b pays 3 where y did: with neither seen, always b loses 1 in 2 episodes."""
     machine, where = choosing({"X": {"a": 1}, "Y": {"b": 3}}, "ab")
-    found = optimal(FiniteProduct(where, machine), 0.99)
+    found = find_optimal(FiniteProduct(where, machine), 0.99)
     always_a = dict.fromkeys(range(len(found.product)), 0)
-    assert k_gap(found, 0, always_a).gap == pytest.approx((0.5, 0.5))
+    assert measure_gap(found, 0, always_a).gap == pytest.approx((0.5, 0.5))
     monkeypatch.setattr("pdrm.analysis.k_gap.ROUNDS", 0)
-    assert k_gap(found, 0, always_a).gap == pytest.approx((1.5, 1.5))
+    assert measure_gap(found, 0, always_a).gap == pytest.approx((1.5, 1.5))
 
 
 @pytest.mark.compiled
@@ -186,7 +185,7 @@ def test_the_watch_sees_the_product_grow():
     seen = []
     where, machine = domain("letter"), catalogue("letter")
     product = FiniteProduct(where, machine)
-    optimal(product, 0.99, depth=4, watch=lambda states, most: seen.append((states, most)))
+    find_optimal(product, 0.99, depth=4, watch=lambda states, most: seen.append((states, most)))
     assert seen
     assert seen == sorted(seen)
     assert seen[-1][0] <= len(product)
@@ -200,5 +199,5 @@ def test_answers_do_not_depend_on_a_start_without_a_chance():
     where = from_arrays("d", [[0, 0], [1, 1]], [[0, 1], [1, 1]], [("a",), ("b",)], start={0: 1.0, 1: 0.0}, **settings)
     report = check_k(where, machine, [0], bound=Bound(3, "block"))
     assert verdicts(report, 0) == ("yes", "yes", "yes")
-    assert fault(where, machine, report.certificate(0, "everywhere")) is None
-    assert answers(report.optimal, 0)["start"].verdict == "yes"
+    assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
+    assert answer_questions(report.optimal, 0)["start"].verdict == "yes"

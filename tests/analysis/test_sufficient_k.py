@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pdrm.analysis.check_k import check_k
-from pdrm.analysis.optimal import MOST_ACTIONS, optimal
-from pdrm.analysis.sufficient_k import QUESTIONS, answers
+from pdrm.analysis.optimal import MOST_ACTIONS, find_optimal
+from pdrm.analysis.sufficient_k import QUESTIONS, answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
@@ -14,8 +14,7 @@ from pdrm.language.loading import catalogue, save
 from pdrm.machines.guards import Event
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 
 pytestmark = pytest.mark.compiled
 
@@ -153,18 +152,18 @@ def test_bad_depth():
 
 def test_undecided_is_said_where_memory_ends():
     where = domain("maze-10x10")
-    found = optimal(FiniteProduct(where, catalogue(where.machine)), 0.99, depth=3, most=200)
+    found = find_optimal(FiniteProduct(where, catalogue(where.machine)), 0.99, depth=3, most=200)
     assert found.decided() < 1
-    assert "undecided" in {answer.verdict for answer in answers(found, 1).values()}
+    assert "undecided" in {answer.verdict for answer in answer_questions(found, 1).values()}
 
 
 def test_the_search_from_the_start_goes_back(monkeypatch):
     """A first choice that fails later is taken back: a clash between classes, not within one."""
-    from pdrm.analysis.from_start import policy_from_start
+    from pdrm.analysis.from_start import search_policy
 
     where = domain("deliver-8")
-    found = optimal(FiniteProduct(where, catalogue(where.machine)), 0.99)
-    choice = policy_from_start(found, found.surely, 1)
+    found = find_optimal(FiniteProduct(where, catalogue(where.machine)), 0.99)
+    choice = search_policy(found, found.surely, 1)
     product = found.product
     seen, todo = set(), [int(x) for x in product.starts]
     action = {}
@@ -180,14 +179,14 @@ def test_the_search_from_the_start_goes_back(monkeypatch):
         todo += product.next[x, a].tolist()
     assert len(seen) > 100
     monkeypatch.setattr("pdrm.analysis.from_start.MOST_STEPS", 5)
-    assert policy_from_start(found, found.surely, 1) is None
+    assert search_policy(found, found.surely, 1) is None
 
 
 def test_ties_are_decided_beyond_what_is_known():
     """In LetterEnv all four ways off the cell A and back are best, though no value there is known exactly."""
     where = domain("letter")
     product = FiniteProduct(where, catalogue(where.machine))
-    found = optimal(product, 0.99, depth=10)
+    found = find_optimal(product, 0.99, depth=10)
     tied = [x for x in found.asked.tolist() if found.surely[x] == 0b1111 and x not in found.exact]
     assert tied
     assert all(found.values.upper[x] - found.values.lower[x] > 1e-12 for x in tied)

@@ -6,14 +6,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.analysis.exact import exact_values
-from pdrm.analysis.values import chances, largest_reward, simplest, values
+from pdrm.analysis.exact import solve_exactly
+from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
+from pdrm.analysis.values import bound_values
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError, UnboundedStep
 from pdrm.language.loading import catalogue, parse
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 
@@ -27,7 +27,7 @@ def built(name, bound=None, depth=None):
 
 def test_paint_by_hand():
     product = built("paint")
-    found = values(product, 0.99)
+    found = bound_values(product, 0.99)
     for n in range(1, 6):  # asking for all n at once is dearer by i/(i+1) only
         assert found.lower[n - 1] <= -n / (n + 1) <= found.upper[n - 1]
     assert found.width < 1e-10
@@ -37,14 +37,13 @@ def test_paint_by_hand():
 
 def test_echo_by_hand():
     product = built("echo", depth=12)
-    found = values(product, 0.9)
+    found = bound_values(product, 0.9)
     speaking = [x for x in range(len(product)) if product.machine_state(x) == "speak"]
     for x in speaking:  # naming the letters one by one pays 1 with the last
         assert found.lower[x] <= 0.9 ** (len(product.stack(x)) - 2) <= found.upper[x]
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_intervals_hold_the_exact_values(seed):
+def check_intervals_hold_the_exact_values(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
@@ -55,8 +54,8 @@ def test_intervals_hold_the_exact_values(seed):
         product.explore()
     except PdrmError:
         return
-    found = values(product, discount)
-    exact = exact_values(
+    found = bound_values(product, discount)
+    exact = solve_exactly(
         product, discount, np.arange(len(product)), np.ones((len(product), product.next.shape[1]), bool)
     )
     for x, value in exact.value.items():
@@ -64,8 +63,12 @@ def test_intervals_hold_the_exact_values(seed):
     assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), largest_reward(where, machine))
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_open_intervals_hold_whatever_lies_beyond(seed):
+def test_intervals_hold_the_exact_values():
+    for seed in range(120):
+        check_intervals_hold_the_exact_values(seed)
+
+
+def check_open_intervals_hold_whatever_lies_beyond(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
@@ -74,7 +77,7 @@ def test_open_intervals_hold_whatever_lies_beyond(seed):
         near, far = FiniteProduct(where, machine), FiniteProduct(where, machine)
         near.explore(2)
         far.explore(6, most=20_000)
-        first, second = values(near, discount), values(far, discount)
+        first, second = bound_values(near, discount), bound_values(far, discount)
     except PdrmError:
         return
     assert near.stacks.capacity > 0
@@ -85,6 +88,11 @@ def test_open_intervals_hold_whatever_lies_beyond(seed):
         assert second.lower[y] <= first.upper[x]
 
 
+def test_open_intervals_hold_whatever_lies_beyond():
+    for seed in range(120):
+        check_open_intervals_hold_whatever_lies_beyond(seed)
+
+
 def test_a_step_without_bound_is_refused_where_it_matters():
     text = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> u : a, z / A z, 0\n"
     text += "u -> w : b, z / z, 0\nw -> w : eps, A / eps, 1\nw -> f : eps, # / #, 1\n"
@@ -93,30 +101,28 @@ def test_a_step_without_bound_is_refused_where_it_matters():
     product = FiniteProduct(where, machine)
     product.explore(3)
     with pytest.raises(UnboundedStep, match="--height 12 --rule block"):
-        values(product, 0.9)
+        bound_values(product, 0.9)
     capped = FiniteProduct(where, machine, Bound(3, "block"))
     capped.explore()
-    assert values(capped, 0.9).width < 1e-6
+    assert bound_values(capped, 0.9).width < 1e-6
 
 
 def test_numbers_that_floats_stand_for():
-    assert simplest(0.99) == Fraction(99, 100)
-    assert simplest(1e5) == 100_000
-    assert simplest(-5 / 6) == Fraction(-5, 6)
-    assert simplest(0.1 + 0.2) == Fraction(3, 10)  # a sum of decimals, rounded
-    assert simplest(2.0**0.5) == Fraction(2.0**0.5)  # no small fraction is near
-    assert sum(chances(1 / 3, 1 / 3, 1 / 3)) == 1
+    assert simplify(0.99) == Fraction(99, 100)
+    assert simplify(1e5) == 100_000
+    assert simplify(-5 / 6) == Fraction(-5, 6)
+    assert simplify(0.1 + 0.2) == Fraction(3, 10)  # a sum of decimals, rounded
+    assert simplify(2.0**0.5) == Fraction(2.0**0.5)  # no small fraction is near
+    assert sum(exact_chances(1 / 3, 1 / 3, 1 / 3)) == 1
 
 
-@pytest.mark.parametrize("discount", [1.0, 1.5, -0.1, float("nan")])
-def test_no_values_without_a_discount(discount):
-    with pytest.raises(NoDiscount):
-        values(built("paint"), discount)
+def test_no_values_without_a_discount():
+    for discount in (1.0, 1.5, -0.1, float("nan")):
+        with pytest.raises(NoDiscount):
+            bound_values(built("paint"), discount)
 
 
-@pytest.mark.parametrize("rule", ["block", "fail"])
-@pytest.mark.parametrize("seed", range(40))
-def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
+def check_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
     """What is known by the top symbol holds for unbounded stacks only: under a cap, steps may end or be repeated."""
     random = Random(seed)
     machine = random_machine(random)
@@ -125,7 +131,7 @@ def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
         near, whole = (FiniteProduct(where, machine, Bound(3, rule)) for _ in range(2))
         near.explore(2)
         whole.explore()
-        first, second = values(near, 0.5), values(whole, 0.5)
+        first, second = bound_values(near, 0.5), bound_values(whole, 0.5)
     except PdrmError:
         return
     number = {(int(whole.place[x]), whole.machine_state(x), whole.stack(x)): x for x in range(len(whole))}
@@ -133,3 +139,9 @@ def test_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
         y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
         assert first.lower[x] <= second.upper[y]
         assert second.lower[y] <= first.upper[x]
+
+
+def test_a_capped_product_seen_in_part_is_bounded_too():
+    for rule in ["block", "fail"]:
+        for seed in range(40):
+            check_a_capped_product_seen_in_part_is_bounded_too(seed, rule)

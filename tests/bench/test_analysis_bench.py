@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pdrm.analysis.exact import exact_values
-from pdrm.analysis.graph_kernel import components
-from pdrm.analysis.values import values
+from pdrm.analysis.exact import solve_exactly
+from pdrm.analysis.graph_kernel import find_components
+from pdrm.analysis.values import bound_values
 from pdrm.bench.analysis_bench import bounded, brackets_grid, measure_growth, race_storm
 from pdrm.bench.storm_product import SOUND, storm_product
 
@@ -13,8 +13,8 @@ def test_storm_solves_the_same_problem():
     for task, height in (("letter", 3), ("brackets", 2), ("maze", 4)):
         product = bounded(task, height)
         everyone = np.arange(len(product))
-        model, ours = storm_product(product, 0.9), values(product, 0.9)
-        exact = exact_values(product, 0.9, everyone, np.ones(product.next.shape[:2], np.bool_))
+        model, ours = storm_product(product, 0.9), bound_values(product, 0.9)
+        exact = solve_exactly(product, 0.9, everyone, np.ones(product.next.shape[:2], np.bool_))
         truth = np.array([float(exact.value[x]) for x in range(len(product))])
         for method in SOUND:
             found = model.solve(method, 1e-6, everyone).values
@@ -28,7 +28,7 @@ def test_the_three_kinds_of_graphs():
     sizes = {}
     for task, height in (("letter", 50), ("maze", 6), ("brackets", 6)):
         product = bounded(task, height)
-        sizes[task] = np.diff(components(product.next.reshape(len(product), -1))[1]) / len(product)
+        sizes[task] = np.diff(find_components(product.next.reshape(len(product), -1))[1]) / len(product)
     assert sizes["letter"].max() < 0.01 < len(sizes["letter"])
     assert len(sizes["maze"]) * sizes["maze"].max() == 1
     assert sizes["brackets"].max() > 0.99

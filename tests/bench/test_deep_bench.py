@@ -13,17 +13,21 @@ from pdrm.bench.bench_rows import flatten
 from pdrm.bench.deep_bench import SETTINGS, count_weights, measure_ppo, water_product, water_training
 from pdrm.bench.sb3_peer import water_task
 from pdrm.domains.water import WaterWorld
+from pdrm.learning import agents
 
-NOT_THERE = ("numba", "joblib", "matplotlib", "pygraphviz", "typer", "rich", "torch", "stable_baselines3")
+NOT_THERE = ("numba", "joblib", "matplotlib", "PIL", "pygraphviz", "torch", "stable_baselines3")
 
 
 def test_it_can_be_recorded_where_little_is_installed():
-    """As on a GPU machine that has JAX and nothing of ours."""
+    """As on a GPU machine that has JAX and hardly more."""
     script = f"""
 import sys
 sys.modules.update(dict.fromkeys({NOT_THERE}))
 from pdrm.bench import deep_bench
-from pdrm.bench.bench_record import record_bench
+from pdrm.cli.main import main
+deep_bench.bench_deep = lambda *_: []
+sys.argv = ["pdrm", "bench", "deep"]
+main()
 """
     subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -52,8 +56,10 @@ def test_time_is_split_into_collecting_and_epochs(monkeypatch):
     """Where a step takes 3 ns and 2 ns more per epoch, that is what is found."""
     steps = 2 * deep_bench.N_STEPS
 
-    def training(settings):
-        return SimpleNamespace(steps_per_iteration=steps, epochs=settings["n_epochs"])
+    def training(given):
+        settings = agents.PPO(**given)
+        assert settings.n_envs * settings.n_steps == deep_bench.BATCHES * settings.batch_size
+        return SimpleNamespace(steps_per_iteration=steps, epochs=settings.n_epochs)
 
     def seconds_of(burst):
         return deep_bench.ROUNDS * steps * (3e-9 + 2e-9 * burst())

@@ -68,7 +68,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     [
         (("mazes-5x5",), "no domain `mazes-5x5`"),
         ((), "name one domain"),
-        (("paint", "--k", "few"), "names no whole numbers"),
+        (("paint", "--k", "few"), "is not a list of integers"),
         (("paint", "--discount", 1), "the discount is 1"),
         (("paint", "--from", "here"), "--from here"),
         (("paint", "--rule", "fail"), "needs a bound"),
@@ -95,7 +95,7 @@ def test_from_the_start_is_answered_by_what_lies_there(pdrm):
     """Echo's word comes after the start: a look at the start alone says nothing about it."""
     outcome = pdrm("check-k", "echo", "--from", "start", "--k", "0..1", "--most", 20_000)
     assert "0    no" in outcome.out
-    assert "from the start: k = 1 is enough, as far as" in outcome.out
+    assert "from the start: k = 1 is enough, within" in outcome.out
     assert "next: pdrm check-k echo --from start --draw witness.svg" in outcome.err
     found = json.loads(pdrm("check-k", "echo", "--from", "start", "--k", "0", "--json").out)
     assert found["k"]["0"]["start"] == "no"
@@ -103,7 +103,7 @@ def test_from_the_start_is_answered_by_what_lies_there(pdrm):
 
 def test_a_yes_to_a_depth_says_so(pdrm):
     said = pdrm("check-k", "echo", "--k", 1, "--depth", 2).out
-    assert "everywhere: k = 1 is enough, as far as 2 steps from the start" in said
+    assert "everywhere: k = 1 is enough, within 2 steps of the start" in said
 
 
 def test_an_empty_range_is_refused(pdrm):
@@ -149,7 +149,7 @@ def test_a_discount_of_0_needs_no_look_ahead(pdrm, tmp_path):
     assert record["states_looked_at"] <= record["states_asked"]
     assert pdrm("verify", proof).code == 0
     maze = pdrm("check-k", "maze-5x5", "--discount", 0, "--k", 0, "--depth", 3, "--certificate", proof)
-    assert "same values: k = 0 is enough, as far as 3 steps" in maze.out
+    assert "same values: k = 0 is enough, within 3 steps" in maze.out
     assert pdrm("verify", proof).code == 0
 
 

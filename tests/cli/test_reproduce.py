@@ -141,7 +141,7 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_leaves_everything_to_go_on_from(workers, study, tmp_path):
-    study.write_text(STUDY.replace("episodes = 300", "episodes = 60000").replace("seeds = 2", "seeds = 1"))
+    study.write_text(STUDY.replace("episodes = 300", "episodes = 30000").replace("seeds = 2", "seeds = 1"))
     environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
     command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", str(workers), "-o", str(tmp_path / "out")]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)

@@ -47,8 +47,8 @@ def test_for_programs(pdrm, proof):
         ({"lower": [0.0] * 5}, "the lower bound of state"),
         ({"discount": "much"}, "it is damaged"),
         ({"states": [[0, 99, 0]]}, "it is damaged"),
-        ({"machine": "letter"}, "it speaks of another task"),
-        ({"format": "other"}, "no certificate of this version"),
+        ({"machine": "letter"}, "it is about another task"),
+        ({"format": "other"}, "not a certificate of this version"),
     ],
 )
 def test_what_is_changed_proves_nothing(values, why, pdrm, proof):
@@ -81,10 +81,10 @@ def test_ones_own_domain_is_named(pdrm, tmp_path):
     pdrm("check-k", *own, "--discount", 0.9, "--k", "1", "--depth", 5, "--certificate", tmp_path / "proof.json")
     outcome = pdrm("verify", tmp_path / "proof.json", *own)
     assert outcome.code == 0, outcome.err
-    assert "as far as 5 steps from the start" in outcome.out
+    assert "within 5 steps of the start" in outcome.out
     unnamed = pdrm("verify", tmp_path / "proof.json")
     assert unnamed.code == 2
-    assert "it speaks of `room`" in unnamed.err
+    assert "it is about `room`" in unnamed.err
     assert "--domain FILE" in unnamed.err
     (tmp_path / "fetch.pdrm").write_text(MACHINE.replace("K / eps, 1", "K / eps, 2"))
     assert "proves nothing" in pdrm("verify", tmp_path / "proof.json", *own).err

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from pdrm.domains import water
-from pdrm.domains.finite_env import WATER_IDS
+from pdrm.domains import WATER_IDS, water
 from pdrm.domains.water import Water, WaterWorld, advance, begin, observe, water_world
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain

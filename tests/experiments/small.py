@@ -1,6 +1,6 @@
 """A small real study that the tests of this folder share."""
 
-from pdrm.analysis.palindrome import blowup, catalogue_record, size_claims
+from pdrm.analysis.size_claims import catalogue_record, measure_blowup, size_claims
 from pdrm.experiments.fact_cache import kept_facts
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_claims import SIZES
@@ -29,7 +29,7 @@ def small_study(seeds=(0, 1)):
 
 def keep_small_sizes(folder):
     """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
-    few = size_claims([catalogue_record("letter")], blowup(4, 4))
+    few = size_claims([catalogue_record("letter")], measure_blowup(4, 4))
     kept_facts(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in few})
 
 

@@ -1,4 +1,4 @@
-"""Folders that cannot be made are an error with a way out, wherever one is asked for."""
+"""Folders that cannot be created are an error with a way out, wherever one is asked for."""
 
 import pytest
 
@@ -12,15 +12,15 @@ from pdrm.report.build import write_report
 
 def test_where_a_file_is_in_the_way(tmp_path):
     (tmp_path / "file").touch()
-    for asked in (
+    for ask in (
         ensure_folder,
-        lambda folder: train("letter", "q", episodes=1, folder=folder),
+        lambda folder: train("letter", "q", k=1, episodes=1, folder=folder),
         lambda folder: train("echo", "ppo", n_envs=2, folder=folder),
         lambda folder: run_study([], folder),
         lambda folder: write_report([], [], Store.below(folder), folder),
     ):
-        with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be made: ") as caught:
-            asked(tmp_path / "file" / "runs")
+        with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be created: ") as caught:
+            ask(tmp_path / "file" / "runs")
         assert "choose another" in caught.value.fix
 
 

@@ -122,19 +122,17 @@ def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
     assert str(caught.value.where) == "m.pdrm:7:1"
 
 
-@pytest.mark.parametrize(
-    ("tests", "pattern"), [(("1-", "-0"), "[1, 0]"), (("--", "--"), "[0, 0]"), (("01", "01"), "[0, 1]")]
-)
-def test_rules_clash_where_a_zero_pattern_fits_both(tests, pattern):
-    one, other = (
-        rule("u0 -> u0", guard, test, [0, 0]) for guard, test in zip((Event("A"), ALWAYS), tests, strict=True)
-    )
-    with pytest.raises(Nondeterministic) as error:
-        machine([one, other], counters=2)
-    assert error.value.message == (
-        f"two rules apply in state `u0` for label {{A}} and counters {pattern}: at most one rule may apply\n"
-        f"    {one}\n    {other}"
-    )
+def test_rules_clash_where_a_zero_pattern_fits_both():
+    for tests, pattern in [(("1-", "-0"), "[1, 0]"), (("--", "--"), "[0, 0]"), (("01", "01"), "[0, 1]")]:
+        one, other = (
+            rule("u0 -> u0", guard, test, [0, 0]) for guard, test in zip((Event("A"), ALWAYS), tests, strict=True)
+        )
+        with pytest.raises(Nondeterministic) as error:
+            machine([one, other], counters=2)
+        assert error.value.message == (
+            f"two rules apply in state `u0` for label {{A}} and counters {pattern}: at most one rule may apply\n"
+            f"    {one}\n    {other}"
+        )
 
 
 def test_rules_do_not_clash_at_different_zero_patterns_or_labels():
@@ -154,27 +152,24 @@ def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
     machine([silent, rule("u0 -> u0", Event("A"), "1", [1])])
 
 
-@pytest.mark.parametrize(
-    ("bad", "counters", "message"),
-    [
+def test_tests_changes_and_counters_are_checked():
+    for bad, counters, message in [
         (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "1 tests for 2 counters"),
         (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "2 changes for 1 counters"),
         (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is not a counter test: rule u0 -> u0 : A"),
         (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
-    ],
-)
-def test_tests_changes_and_counters_are_checked(bad, counters, message):
-    with pytest.raises(BadNumber, match=message):
-        machine([bad], counters=counters)
+    ]:
+        with pytest.raises(BadNumber, match=message):
+            machine([bad], counters=counters)
 
 
-@pytest.mark.parametrize("counters", [(), (0, 0), (-1,)])
-def test_configurations_are_checked(counters):
-    here = machine([rule("u0 -> done", Event("A"), "-", [1])])
-    with pytest.raises(UnknownConfiguration, match="are no counters of `test`"):
-        here.step(CountingConfiguration("u0", counters), A)
-    with pytest.raises(MachineFinished):
-        here.step(CountingConfiguration("done", (0,)), A)
+def test_configurations_are_checked():
+    for counters in [(), (0, 0), (-1,)]:
+        here = machine([rule("u0 -> done", Event("A"), "-", [1])])
+        with pytest.raises(UnknownConfiguration, match="are not counter values of `test`"):
+            here.step(CountingConfiguration("u0", counters), A)
+        with pytest.raises(MachineFinished):
+            here.step(CountingConfiguration("done", (0,)), A)
 
 
 def test_findings_follow_zero_patterns():

@@ -33,27 +33,27 @@ def step(table, state, counters, label):
     return None
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_automata(seed):
-    chance = Random(seed)
-    machine = counting_automaton(chance)
-    labels = list(machine.alphabet.labels())
-    states, table = (*machine.states, *machine.final), tabulate_counting(machine, labels)
-    assert table.first[len(machine.states) :, :].tolist() == [[len(table.target)] * (len(labels) + 2)] * len(
-        machine.final
-    )
-    for number, state in enumerate(machine.states):
-        for position, label in enumerate(labels):
-            counters = tuple(chance.choice((0, 1, 3)) for _ in range(machine.counters))
-            found = step(table, number, counters, position)
-            try:
-                own = machine.step(CountingConfiguration(state, counters), label, MOST)
-            except UndefinedMove:
-                assert found[3] == 0
-            except EndlessSilentMoves:
-                assert found is None
-            else:
-                assert found == (states.index(own.after.state), own.after.counters, own.reward, own.moves)
+def test_random_automata():
+    for seed in range(40):
+        chance = Random(seed)
+        machine = counting_automaton(chance)
+        labels = list(machine.alphabet.labels())
+        states, table = (*machine.states, *machine.final), tabulate_counting(machine, labels)
+        assert table.first[len(machine.states) :, :].tolist() == [[len(table.target)] * (len(labels) + 2)] * len(
+            machine.final
+        )
+        for number, state in enumerate(machine.states):
+            for position, label in enumerate(labels):
+                counters = tuple(chance.choice((0, 1, 3)) for _ in range(machine.counters))
+                found = step(table, number, counters, position)
+                try:
+                    own = machine.step(CountingConfiguration(state, counters), label, MOST)
+                except UndefinedMove:
+                    assert found[3] == 0
+                except EndlessSilentMoves:
+                    assert found is None
+                else:
+                    assert found == (states.index(own.after.state), own.after.counters, own.reward, own.moves)
 
 
 def test_the_tables_of_a_small_automaton():

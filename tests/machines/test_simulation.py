@@ -98,24 +98,25 @@ def test_rules_that_name_the_top_keep_their_precedence():
     ]
 
 
-@pytest.mark.parametrize(
-    ("word", "otherwise"),
-    [([A, A], Otherwise.go("u1", 2)), ([B, B, A], Otherwise.go("done", 2)), ([C, C, C], Otherwise.stay(3))],
-)
-def test_empty_stacks_long_pushes_silent_moves_and_otherwise(word, otherwise):
-    here = machine(
-        rule("u0 -> u1", Exactly(A), "#", ""),
-        rule("u1 -> u2", Exactly(A), "eps", "A # A", 1),
-        rule("u2 -> u3", SILENT, "z", "A # z z", 0.5),
-        rule("u3 -> u3", SILENT, "A", "", 0.25),
-        rule("u0 -> u0", Exactly(B), "z", "A A z"),
-        otherwise=otherwise,
-        states=("u0", "u1", "u2", "u3"),
-    )
-    one, other = here.run(word), pushdown_to_counting(here).run(word)
-    assert [step.after for step in one.steps] == [pushdown_configuration(here, step.after) for step in other.steps]
-    assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
-    assert one.accepted == other.accepted
+def test_empty_stacks_long_pushes_silent_moves_and_otherwise():
+    for word, otherwise in [
+        ([A, A], Otherwise.go("u1", 2)),
+        ([B, B, A], Otherwise.go("done", 2)),
+        ([C, C, C], Otherwise.stay(3)),
+    ]:
+        here = machine(
+            rule("u0 -> u1", Exactly(A), "#", ""),
+            rule("u1 -> u2", Exactly(A), "eps", "A # A", 1),
+            rule("u2 -> u3", SILENT, "z", "A # z z", 0.5),
+            rule("u3 -> u3", SILENT, "A", "", 0.25),
+            rule("u0 -> u0", Exactly(B), "z", "A A z"),
+            otherwise=otherwise,
+            states=("u0", "u1", "u2", "u3"),
+        )
+        one, other = here.run(word), pushdown_to_counting(here).run(word)
+        assert [step.after for step in one.steps] == [pushdown_configuration(here, step.after) for step in other.steps]
+        assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
+        assert one.accepted == other.accepted
 
 
 def test_configurations_there_and_back():

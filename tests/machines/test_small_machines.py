@@ -4,7 +4,6 @@ import math
 from random import Random
 
 import numpy as np
-import pytest
 
 from pdrm.language.loading import catalogue
 from pdrm.machines.alphabet import Alphabet
@@ -72,9 +71,8 @@ def test_a_step_says_all_there_is_to_know():
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_numbers_as_text():
+    for value, text in [
         (0.0, "0"),
         (-0.0, "0"),
         (10_000, "10000"),
@@ -89,11 +87,9 @@ def test_a_step_says_all_there_is_to_know():
         (0.5, "0.5"),
         (math.inf, "inf"),
         (math.nan, "nan"),
-    ],
-)
-def test_numbers_as_text(value, text):
-    assert number_text(value) == text
-    assert float(text) == value or math.isnan(value)
+    ]:
+        assert number_text(value) == text
+        assert float(text) == value or math.isnan(value)
 
 
 def test_formulas_as_text():
@@ -210,18 +206,18 @@ def test_a_guard_of_two_thousand_cases_is_the_largest():
     assert "splits into more than 2,000 cases" in said(sigma.cubes, And(tuple(parts)))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_how_silent_moves_end_by_following_them(seed):
+def test_how_silent_moves_end_by_following_them():
     """From each head alone: its symbol is popped in some state, or the moves stop above it; the empty stack is never popped."""
-    silent = random_machine(Random(seed))
-    found = _follow_silent_moves(silent)
-    assert set(found.moves) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
-    for head in found.moves:
-        state, stack = head.state, [] if head.top is None else [head.top]
-        while (move := silent.rule(state, None, stack[0] if stack else None)) is not None:
-            stack[:1] = move.replacement(stack[0] if stack else None)
-            state = move.target
-            if not stack and head.top is not None:
-                break
-        popped = head.top is not None and not stack
-        assert found.popped[head] == ({state} if popped else set())
+    for seed in range(40):
+        silent = random_machine(Random(seed))
+        found = _follow_silent_moves(silent)
+        assert set(found.moves) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
+        for head in found.moves:
+            state, stack = head.state, [] if head.top is None else [head.top]
+            while (move := silent.rule(state, None, stack[0] if stack else None)) is not None:
+                stack[:1] = move.replacement(stack[0] if stack else None)
+                state = move.target
+                if not stack and head.top is not None:
+                    break
+            popped = head.top is not None and not stack
+            assert found.popped[head] == ({state} if popped else set())

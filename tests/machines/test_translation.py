@@ -58,11 +58,11 @@ def test_appendix_a_translated():
     assert (machine.otherwise, machine.exclusive, machine.events) == (Otherwise.error(), (EVENTS,), EVENTS)
 
 
-@pytest.mark.parametrize(("word", "reward"), [([A, A, B, C, C], 1), ([A, B, C], 1), ([A, B, B], 0), ([A, C], 0)])
-def test_appendix_a_pays_the_same(word, reward):
-    for machine in (appendix_a(), counting_to_pushdown(appendix_a())):
-        run = machine.run(word)
-        assert (run.accepted, run.reward) == (True, reward)
+def test_appendix_a_pays_the_same():
+    for word, reward in [([A, A, B, C, C], 1), ([A, B, C], 1), ([A, B, B], 0), ([A, C], 0)]:
+        for machine in (appendix_a(), counting_to_pushdown(appendix_a())):
+            run = machine.run(word)
+            assert (run.accepted, run.reward) == (True, reward)
 
 
 def test_counting_down_goes_through_helpers_that_pay_at_last():

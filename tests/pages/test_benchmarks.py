@@ -59,7 +59,7 @@ def test_the_page_with_and_without_a_gpu(monkeypatch, tmp_path):
     for name in ("tabular", "analysis", "deep-cpu"):
         shutil.copy(RECORDS / f"{name}.json", tmp_path)
     monkeypatch.setattr(benchmarks, "records", lambda: records(tmp_path))
-    assert 'record_bench("deep"' in benchmarks_page()
+    assert "python -m pdrm bench deep --record" in benchmarks_page()
     text = (RECORDS / "deep-cpu.json").read_text()
     text = text.replace('"cores"', '"gpu": "a fast one", "cores"').replace("deep-cpu", GPU)
     (tmp_path / f"{GPU}.json").write_text(text)

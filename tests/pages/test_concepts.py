@@ -4,8 +4,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from pages.concept_pictures import pictures
 from pages.concepts import shown
 
@@ -45,31 +43,46 @@ def test_the_pages_are_in_the_papers_order():
     assert re.findall(r"^\d\. \[.+?\]\((.+?)\)", (DOCS / "index.md").read_text(), re.MULTILINE) == CONCEPTS
 
 
-@pytest.mark.parametrize("page", CONCEPTS)
-def test_a_page_begins_with_a_picture_and_says_what_can_go_wrong(page):
-    text = (DOCS / page).read_text()
-    before, *parts = text.split("\n## ")
-    assert re.search(r"!\[.{40,}\]\(images/[\w-]+\.svg\)", before), "a picture, told in words too"
-    titles = [part.partition("\n")[0] for part in parts]
-    assert titles[-2:] == ["What can go wrong", "Read on"]
-    assert "```python" in text
+def test_a_page_begins_with_a_picture_and_says_what_can_go_wrong():
+    for page in CONCEPTS:
+        text = (DOCS / page).read_text()
+        before, *parts = text.split("\n## ")
+        assert re.search(r"!\[.{40,}\]\(images/[\w-]+\.svg\)", before), f"{page}: a picture, told in words too"
+        titles = [part.partition("\n")[0] for part in parts]
+        assert titles[-2:] == ["What can go wrong", "Read on"], page
+        assert "```python" in text, page
 
 
-@pytest.mark.parametrize("name", [*NAMES, *sorted(EARLIER)])
-def test_a_picture_shows_what_the_library_says_now(name):
-    drawn = (DOCS / "images" / name).read_text()
-    assert drawn.endswith(f"<!-- shows {pictures()[name].digest} -->\n"), "draw it anew: python -m pages concepts"
-    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
-    assert any(f"images/{name}" in page.read_text() for page in pages)
+def the_trade_is_as_the_page_tells_it():
+    _, kept, rows = shown.trade("deliver-4-8")
+    text = (DOCS / "analysis.md").read_text()
+    for number in (*kept[:2], *rows):
+        assert f"{number:,}" in text
+    assert kept[2:] == [100.0, 100.0]
 
 
-def test_no_picture_is_left_over():
+def the_curves_are_as_the_page_tells_them():
+    one, full, none, imagining = (curves.quartiles(curves.normalised).median for curves in shown.trained())
+    tops = [int(100 * (1 + (median > 0.98).argmax())) for median in (imagining, one)]
+    assert tops == [200, 2_300]
+    text = (DOCS / "learning.md").read_text()
+    assert "within 200 episodes, Q-learning with k = 1 after 2,300" in text
+    assert none.max() < -0.9
+    assert -0.9 < full[-1] < 0
+
+
+def test_the_pictures_and_the_pages_show_what_the_library_says_now():
+    """One test, because what they show takes a while to find out."""
     assert set(pictures()) == set(NAMES) | EARLIER
-
-
-@pytest.mark.parametrize("name", ["concept-machine.svg", "concept-views.svg"])
-def test_a_picture_is_the_same_each_time(name):
-    assert pictures()[name].svg() == pictures()[name].svg()
+    pages = "".join(page.read_text() for page in (*DOCS.glob("*.md"), ROOT / "README.md"))
+    for name, picture in pictures().items():
+        drawn = (DOCS / "images" / name).read_text()
+        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), f"{name}: draw it anew: python -m pages concepts"
+        assert f"images/{name}" in pages
+    for name in ("concept-machine.svg", "concept-views.svg"):
+        assert pictures()[name].svg() == pictures()[name].svg(), name
+    the_trade_is_as_the_page_tells_it()
+    the_curves_are_as_the_page_tells_them()
 
 
 def test_the_run_is_as_the_page_tells_it():
@@ -100,21 +113,3 @@ def test_one_imagined_experience_is_the_real_one():
     after = shown.at(7)[1]
     assert (real.after, real.then) == (after.state, " ".join(after.stack))
     assert len(set(imagined)) == len(imagined) == 8
-
-
-def test_the_trade_is_as_the_page_tells_it():
-    _, kept, rows = shown.trade("deliver-4-8")
-    text = (DOCS / "analysis.md").read_text()
-    for number in (*kept[:2], *rows):
-        assert f"{number:,}" in text
-    assert kept[2:] == [100.0, 100.0]
-
-
-def test_the_curves_are_as_the_page_tells_them():
-    one, full, none, imagining = (curves.quartiles(curves.normalised).median for curves in shown.trained())
-    tops = [int(100 * (1 + (median > 0.98).argmax())) for median in (imagining, one)]
-    assert tops == [200, 2_300]
-    text = (DOCS / "learning.md").read_text()
-    assert "within 200 episodes, Q-learning with k = 1 after 2,300" in text
-    assert none.max() < -0.9
-    assert -0.9 < full[-1] < 0

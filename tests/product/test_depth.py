@@ -3,8 +3,6 @@
 from itertools import product
 from random import Random
 
-import pytest
-
 from pdrm.language.loading import parse
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_to_pushdown
@@ -24,24 +22,23 @@ def experience(machine, here, label, k):
     return step.after.state, step.reward, step.after.stack[:k]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_stacks_that_agree_so_far_give_the_same_experience(seed):
-    machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
-    pops = pops_in_a_step(machine)
-    for k in range(3) if pops is not None else ():
-        told = symbols_that_matter(machine, k)
-        seen = {}
-        for stack, state, label in product(
-            product(machine.stack, repeat=TALL), machine.states, machine.alphabet.labels()
-        ):
-            if machine.rule(state, None, stack[0]) is None:
-                got = experience(machine, Configuration(state, stack), label, k)
-                assert seen.setdefault((stack[:told], state, label), got) == got
+def test_stacks_that_agree_so_far_give_the_same_experience():
+    for seed in range(60):
+        machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
+        pops = pops_in_a_step(machine)
+        for k in range(3) if pops is not None else ():
+            told = symbols_that_matter(machine, k)
+            seen = {}
+            for stack, state, label in product(
+                product(machine.stack, repeat=TALL), machine.states, machine.alphabet.labels()
+            ):
+                if machine.rule(state, None, stack[0]) is None:
+                    got = experience(machine, Configuration(state, stack), label, k)
+                    assert seen.setdefault((stack[:told], state, label), got) == got
 
 
-@pytest.mark.parametrize(
-    ("rules", "pops"),
-    [
+def test_known_depths():
+    for rules, pops in [
         ("otherwise stay 0\nu -> u : a, z / A z, 0\n", 0),
         ("otherwise stay 0\nu -> u : a, A / B, 0\n", 1),
         ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> v : eps, A / eps, 0\n", None),
@@ -53,10 +50,8 @@ def test_stacks_that_agree_so_far_give_the_same_experience(seed):
         # the moves after `otherwise go` pop too
         ("otherwise go v 0\nu -> u : a, A / A, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n", 2),
         ("otherwise go v 0\nv -> v : eps, A / eps, 0\n", None),
-    ],
-)
-def test_known_depths(rules, pops):
-    assert pops_in_a_step(parse(HEAD + rules)) == pops
+    ]:
+        assert pops_in_a_step(parse(HEAD + rules)) == pops
 
 
 def test_long_and_wide_chains_of_pops_are_measured_at_once():

@@ -11,8 +11,8 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
-from pdrm.product.finite_kernel import END, Bound
-from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END
+from pdrm.product.finite_product import Bound, FiniteProduct, actions_to, word_to
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 
@@ -55,8 +55,7 @@ def readable(where, machine, depth, bound):
     return starts, seen, steps
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_the_product_is_the_readable_one(seed):
+def check_the_product_is_the_readable_one(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
@@ -75,11 +74,16 @@ def test_the_product_is_the_readable_one(seed):
     assert len(named) == len(seen)
     assert [None if x == END else named[x] for x in product.starts] == starts
     for x, name in enumerate(named):
-        assert bool(product.states.looked[x]) == (name in steps)
+        assert bool(product.states.expanded[x]) == (name in steps)
         for (a, o), (y, paid) in steps.get(name, {}).items():
             after = product.next[x, a, o]
             assert (None if after == END else named[after]) == y
             assert product.reward[x, a, o] == paid
+
+
+def test_the_product_is_the_readable_one():
+    for seed in range(150):
+        check_the_product_is_the_readable_one(seed)
 
 
 def test_shortest_words_lead_where_they_say():
@@ -134,7 +138,20 @@ def test_a_missing_move_names_the_word():
         FiniteProduct(line, machine).explore(depth=5)
 
 
-@pytest.mark.parametrize(("height", "rule"), [(3, "nonsense"), (-1, "open"), (None, "fail")])
-def test_bad_bounds(height, rule):
-    with pytest.raises(BadSetting):
-        Bound(height, rule)
+def test_bad_bounds():
+    for height, rule in ((3, "nonsense"), (-1, "open"), (None, "fail")):
+        with pytest.raises(BadSetting):
+            Bound(height, rule)
+
+
+def test_a_survey_keeps_the_ends_and_no_steps():
+    """The third A ends the episode, in a stack that no acting state has; the product proper does not list it."""
+    text = "events a\nstack # A B\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> f : a, A / B A, 1\n"
+    where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
+    product, survey = FiniteProduct(where, parse(text)), FiniteProduct(where, parse(text), survey=True)
+    for one in (product, survey):
+        one.explore()
+    assert [product.stack(x) for x in range(len(product))] == [("#",), ("A", "#")]
+    assert [survey.stack(x) for x in range(len(survey))] == [("#",), ("A", "#"), ("B", "A", "#")]
+    assert (len(survey.next), survey.machine_state(2), word_to(survey, 2)) == (0, "f", "a a")
+    assert not survey.expand(np.array([1]), most=2)

@@ -3,8 +3,6 @@
 from itertools import product
 from random import Random
 
-import pytest
-
 from pdrm.language.loading import parse
 from pdrm.machines.pushdown_analysis import highest_stack
 from proofs.random_counting import pushdown_machine
@@ -30,28 +28,25 @@ def heights(machine, labels):
     return highest
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_stack_is_higher(seed):
-    machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
-    for labels in range(4):
-        assert highest_stack(machine, labels, most=10_000) >= heights(machine, labels)
+def test_no_stack_is_higher():
+    for seed in range(60):
+        machine = random_machine(Random(seed)) if seed % 2 else pushdown_machine(Random(seed))
+        for labels in range(4):
+            assert highest_stack(machine, labels, most=10_000) >= heights(machine, labels)
 
 
-@pytest.mark.parametrize(
-    ("rules", "after"),
-    [
+def test_heights_known_by_hand():
+    for rules, after in [
         ("u -> u : a, z / A z, 0\n", [1, 2, 3, 4]),
         ("u -> v : a, z / A A A z, 0\nv -> u : b, z / z, 0\n", [1, 4, 4, 7]),  # every other label pushes
         ("u -> v : a, z / A A A z, 0\n", [1, 4, 4, 4]),  # once
         ("u -> v : a, z / A A A z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, A / eps, 0\n", [1, 4, 4, 4]),
         ("u -> u : a, z / B A z, 0\nu -> u : eps, B / eps, 0\n", [1, 3, 4, 5]),  # between silent moves, one more
         ("u -> u : eps, # / A B, 0\nu -> v : a, A / eps, 0\nv -> v : b, B / A A, 0\n", [2, 2, 2, 2]),  # below what goes
-    ],
-)
-def test_heights_known_by_hand(rules, after):
-    machine = parse(HEAD + rules)
-    assert [highest_stack(machine, labels, most=100) for labels in range(4)] == after
-    assert [heights(machine, labels) for labels in range(4)] == after
+    ]:
+        machine = parse(HEAD + rules)
+        assert [highest_stack(machine, labels, most=100) for labels in range(4)] == after
+        assert [heights(machine, labels) for labels in range(4)] == after
 
 
 def test_it_looks_no_further_than_asked():

@@ -132,7 +132,7 @@ TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, 
         ("leter", UnknownMachine, "letter"),
         ("no/such.pdrm", CannotOpen, "no/such.pdrm"),
         (pdrm.parse(TWO), CannotTranslate, "2 counters"),
-        (7, BadSetting, "7 is no machine"),
+        (7, BadSetting, "7 is not a machine"),
     ],
     ids=["name", "path", "two counters", "number"],
 )

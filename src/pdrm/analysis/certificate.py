@@ -1,7 +1,8 @@
 """Certificates: all that a small checker needs to see for itself that a yes is true.
 
-A certificate lists the product states it speaks of, bounds of their values that prove themselves step by step, exact values
-and blocks of equally valued states where there are ties, and the action chosen for each class.
+A certificate lists the product states it is about, bounds of their values that prove themselves step by step, exact values
+and blocks of equally valued states where there are ties, and the action chosen for each class. This file knows nothing of the
+solver: `check_k` makes certificates, and `checker` checks them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k import YES, Answer
 from pdrm.errors import BadCertificate
 from pdrm.files import write_atomically
 
@@ -49,11 +46,11 @@ class Certificate:
     states: list[tuple[int, int, int]]
     """Product states: environment state, machine state, stack."""
     looked: list[int]
-    """Whether the steps of each state are part of the proof; the others are open."""
+    """Whether the steps of each state are part of the proof; the others are the frontier."""
     lower: list[float]
     upper: list[float]
     glimpse_lower: list[list[list[float]]]
-    """[environment state][machine state][top]: bounds of every state with that top; empty where no state is open."""
+    """[environment state][machine state][top]: bounds of every state with that top; empty where there is no frontier."""
     glimpse_upper: list[list[list[float]]]
     exact: dict[str, str]
     """State -> its value as a fraction, where that is known."""
@@ -64,7 +61,7 @@ class Certificate:
 
     def says(self) -> str:
         """What it is a proof of, in words."""
-        far = "" if self.depth is None else f", as far as {self.depth} steps from the start"
+        far = "" if self.depth is None else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
         if self.height is not None and self.rule != "open":
             far += f", with stacks up to {self.height} symbols ({self.rule} beyond)"
         if self.question == "same_values":
@@ -78,7 +75,7 @@ class Certificate:
 
 
 def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate; what it says is for the checker, `verify`, to judge.
+    """Read a certificate; whether it is right is for the checker, `verify`, to judge.
 
     >>> import tempfile
     >>> from pdrm.analysis.check_k import check_k
@@ -94,56 +91,7 @@ def load_certificate(path: str | Path) -> Certificate:
     try:
         record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         if record.pop("format", None) != FORMAT:
-            raise BadCertificate(f"{path} is no certificate of this version", fix="make one with pdrm check-k")
+            raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return Certificate(**record)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
-
-
-def certificate(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
-    """The proof of a yes.
-
-    >>> from pdrm.analysis.optimal import optimal
-    >>> from pdrm.analysis.sufficient_k import answers
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.finite_product import FiniteProduct
-    >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
-    >>> proof = certificate(found, 5, "everywhere", answers(found, 5)["everywhere"])
-    >>> len(proof.states), proof.exact["4"], proof.choice[0]
-    (5, '-5/6', (0, 1, [2, 1], 0))
-    """
-    if answer.verdict != YES:
-        raise BadCertificate(f"the answer is {answer.verdict}: only a yes has a certificate", fix="look at its witness")
-    product = optimal.product
-    states, count = product.states, len(product)
-    node, made = states.node[:count], int(product.stacks.made[0])
-    known = optimal.values.known
-    below, above = ([], []) if known is None else (known.lower.tolist(), known.upper.tolist())
-    return Certificate(
-        question,
-        k,
-        answer.depth,
-        optimal.values.discount,
-        product.domain.name,
-        product.machine.name,
-        product.bound.height,
-        product.bound.rule,
-        list(zip(product.stacks.parent[:made].tolist(), product.stacks.symbol[:made].tolist(), strict=True)),
-        list(zip(product.place.tolist(), states.state[:count].tolist(), node.tolist(), strict=True)),
-        states.looked[:count].astype(int).tolist(),
-        optimal.values.lower.tolist(),
-        optimal.values.upper.tolist(),
-        below,
-        above,
-        {str(x): str(value) for x, value in optimal.exact.items()},
-        np.where(optimal.tied_region, optimal.block, -1).tolist(),
-        [(*_class(optimal, x, k), action) for x, action in answer.choice.items()],
-    )
-
-
-def _class(optimal: Optimal, x: int, k: int) -> tuple[int, int, list[int]]:
-    """Environment state, machine state and the top k symbols of a state."""
-    product = optimal.product
-    seen = product.stacks.stack_of(int(product.states.node[x]))[:k]
-    return int(product.states.place[x]), int(product.states.state[x]), [int(symbol) for symbol in seen]

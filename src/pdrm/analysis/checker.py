@@ -1,4 +1,11 @@
-"""The checker of certificates: whether one proves its yes, with the readable machine, in fractions, and nothing of the solver."""
+"""The checker of certificates: whether one proves its yes, with the readable machine, in fractions, and nothing of the solver.
+
+A bound that one step of the Bellman equation does not move outwards is a bound: T(upper) <= upper gives V* <= upper, and
+the same below. Actions whose upper value lies below another's lower value are out of play; the others tie where they have
+the same exact value, or offer the same chances of the same rewards and of states in blocks of equal value. In three parts: every
+end that a step can have when only the top of the stack is known (`find_ends`), the problem stepped with the readable machine
+(`Problem`), and the check itself (`verify`).
+"""
 
 from __future__ import annotations
 
@@ -9,16 +16,13 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.values import chances, largest_reward, simplest
+from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadCertificate, PdrmError
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import RULES
-
-# --- Every end that a step can have when only the top of the stack is known, found with the readable machine.
 
 MOST = 10_000
 """Situations of one step that are followed."""
@@ -29,12 +33,12 @@ End = tuple[float, Configuration]
 """What a step pays, and the machine's state with the top of its stack alone."""
 
 
-def step_ends(machine: PushdownRewardMachine, here: Configuration, label: Label) -> set[End] | None:
+def find_ends(machine: PushdownRewardMachine, here: Configuration, label: Label) -> set[End] | None:
     """What reading a label pays and leads to, over all stacks with that top symbol; None where there is no move.
 
     >>> from pdrm.language.loading import catalogue
     >>> echo = catalogue("echo")
-    >>> sorted((paid, str(end)) for paid, end in step_ends(echo, Configuration("speak", ("a",)), frozenset({"say_a"})))
+    >>> sorted((paid, str(end)) for paid, end in find_ends(echo, Configuration("speak", ("a",)), frozenset({"say_a"})))
     [(0.0, 'speak, (empty)'), (0.0, 'speak, a'), (0.0, 'speak, b'), (1.0, 'done, #')]
     """
     rule, otherwise = machine.rule(here.state, label, here.top), machine.otherwise
@@ -62,8 +66,6 @@ def step_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
     return found
 
 
-# --- The problem a certificate speaks of, stepped with the readable machine and counted in fractions.
-
 OVER = -1
 """The state after the end of an episode."""
 
@@ -76,7 +78,7 @@ class Step(NamedTuple):
     after: int
 
 
-Glimpsed = list[list[tuple[Fraction, Fraction, tuple[int, int, int] | None]]]
+Ends = list[list[tuple[Fraction, Fraction, tuple[int, int, int] | None]]]
 """An action's outcomes, each with all ends it can have: chance, pay, and (environment state, machine state, top) or None."""
 
 
@@ -88,7 +90,7 @@ class Problem:
 
     def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
         self.domain, self.machine, self.proof = domain, machine, proof
-        self.discount = simplest(proof.discount)
+        self.discount = simplify(proof.discount)
         self.scale = largest_reward(domain, machine)
         self.states = (*machine.states, *machine.final)
         self.symbol = {name: number for number, name in enumerate(machine.stack, start=1)}
@@ -122,12 +124,12 @@ class Problem:
         found = []
         for action in range(len(self.domain.actions)):
             outcomes = []
-            for o, chance in enumerate(chances(*arrays.probability[s, action].tolist())):
+            for o, chance in enumerate(exact_chances(*arrays.probability[s, action].tolist())):
                 if chance:
                     step = self.machine.step(
                         Configuration(state, stack), self.domain.labels[arrays.label[s, action, o]]
                     )
-                    paid = simplest(float(step.reward + arrays.reward[s, action, o]), self.scale)
+                    paid = simplify(float(step.reward + arrays.reward[s, action, o]), self.scale)
                     outcomes.append(Step(chance, paid, self._place(int(arrays.next[s, action, o]), step.after, x)))
             found.append(outcomes)
         return found
@@ -150,7 +152,7 @@ class Problem:
         stack = self.listed[x][2]
         return self.symbol[stack[0]] if stack else 0
 
-    def glimpses(self, s: int, u: int, top: int) -> list[Glimpsed]:
+    def steps_by_top(self, s: int, u: int, top: int) -> list[Ends]:
         """[action][outcome]: every end it can have, over all stacks below the top symbol: where the rule at the bound
         says so, also to stay, or for the episode to be over. Nothing where the environment is over, or where a label has
         no move (such a state is an error, wherever it is reached)."""
@@ -159,52 +161,46 @@ class Problem:
         if arrays.terminal[s]:
             return []
         for action in range(len(self.domain.actions)):
-            outcomes: Glimpsed = []
-            for o, chance in enumerate(chances(*arrays.probability[s, action].tolist())):
+            outcomes: Ends = []
+            for o, chance in enumerate(exact_chances(*arrays.probability[s, action].tolist())):
                 if chance:
-                    ends = self._ends(u, top, int(arrays.label[s, action, o]))
+                    ends = self._find_ends(u, top, int(arrays.label[s, action, o]))
                     if ends is None:
                         return []
                     s2, own = int(arrays.next[s, action, o]), float(arrays.reward[s, action, o])
                     outcomes.append(
                         [
-                            (chance, simplest(paid + own, self.scale), at)
+                            (chance, simplify(paid + own, self.scale), at)
                             for paid, after in ends
-                            for at in (self._seen(s2, after), *instead.get(self.proof.rule, []))
+                            for at in (self._abstract(s2, after), *instead.get(self.proof.rule, []))
                         ]
                     )
             found.append(outcomes)
         return found
 
-    def _seen(self, s: int, here: Configuration) -> tuple[int, int, int] | None:
+    def _abstract(self, s: int, here: Configuration) -> tuple[int, int, int] | None:
         if here.state in self.machine.final or self.domain.arrays.terminal[s]:
             return None
         return s, self.states.index(here.state), self.symbol[here.stack[0]] if here.stack else 0
 
     @cache  # noqa: B019 - a problem lives as long as its check
-    def _ends(self, u: int, top: int, label: int) -> set[End] | None:
+    def _find_ends(self, u: int, top: int, label: int) -> set[End] | None:
         """What reading a label pays and leads to, over all stacks with that top."""
         stack = (self.machine.stack[top - 1],) if top else ()
-        return step_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label])
+        return find_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label])
 
 
 def demand(holds: bool, what: str) -> None:
-    """A fault of the certificate, unless it holds."""
+    """Raise a fault of the certificate, unless this holds."""
     if not holds:
         raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
 
-
-# --- Whether a certificate proves its yes, from bounds that prove themselves.
-#
-# A bound that one step of the Bellman equation does not move outwards is a bound: T(upper) <= upper gives V* <= upper, and
-# the same below. Actions whose upper worth lies below another's lower worth are out of play; the others tie where they have
-# the same exact worth, or offer the same chances of the same rewards and of states in blocks of equal value.
 
 Class = tuple[int, int, tuple[int, ...]]
 Outermost = Callable[[Iterable[Fraction]], Fraction]
 
 
-def fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> str | None:
+def find_fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> str | None:
     """What is wrong with a certificate, or None where it proves what it says."""
     try:
         verify(domain, machine, proof)
@@ -224,7 +220,7 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     >>> where, machine = domain("paint"), catalogue("paint")
     >>> proof = check_k(where, machine, ks=[5]).certificate(5, "everywhere")
     >>> verify(where, machine, proof)
-    >>> fault(where, machine, replace(proof, k=4))
+    >>> find_fault(where, machine, replace(proof, k=4))
     'no action is chosen for (0, 1, (2, 2, 2, 2))'
     """
     try:
@@ -234,18 +230,20 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
 
 
 def _verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
-    demand((proof.domain, proof.machine) == (domain.name, machine.name), "it speaks of another task")
+    demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
     demand(0 <= proof.discount < 1, "the discount is out of range")
-    demand(proof.rule in RULES, "there is no such rule at the bound")
+    demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
     demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
     _Check(Problem(domain, machine, proof), proof).run()
 
 
 class _Check:
+    """The parts of a proof, checked one after the other."""
+
     def __init__(self, problem: Problem, proof: Certificate) -> None:
         self.problem, self.proof = problem, proof
-        self.looked = [bool(flag) for flag in proof.looked]
-        self.steps = {x: problem.steps(x) for x in range(len(problem.listed)) if self.looked[x]}
+        self.expanded = [bool(flag) for flag in proof.looked]
+        self.steps = {x: problem.steps(x) for x in range(len(problem.listed)) if self.expanded[x]}
         self.lower = [Fraction(value) for value in proof.lower]
         self.upper = [Fraction(value) for value in proof.upper]
         self.exact = {int(x): Fraction(value) for x, value in proof.exact.items()}
@@ -253,43 +251,49 @@ class _Check:
 
     def run(self) -> None:
         """All parts of the proof, each resting on those before."""
-        if not all(self.looked):
-            self._glimpses()
-        self._bounds()
-        self._exact_values()
-        self._blocks()
-        self._question()
+        if not all(self.expanded):
+            self._check_bounds_by_top()
+        self._check_bounds()
+        self._check_exact_values()
+        self._check_blocks()
+        self._check_question()
 
-    def _worth(self, outcomes: list[Step], value: list[Fraction] | dict[int, Fraction]) -> Fraction:
+    def _evaluate(self, outcomes: list[Step], value: list[Fraction] | dict[int, Fraction]) -> Fraction:
         gamma = self.problem.discount
         return sum(
             (p * (paid + (gamma * value[y] if gamma and y != OVER else 0)) for p, paid, y in outcomes),
             Fraction(0),
         )
 
-    def _glimpses(self) -> None:
-        """The bounds by top symbol do not move outwards, and those of open states are no tighter."""
+    def _check_bounds_by_top(self) -> None:
+        """The bounds by top symbol do not move outwards, and those of frontier states are no tighter."""
         problem = self.problem
         for s in range(problem.domain.states):
             for u in range(len(problem.machine.states)):
                 for top in range(len(problem.machine.stack) + 1):
-                    actions = problem.glimpses(s, u, top)
+                    actions = problem.steps_by_top(s, u, top)
                     if actions:
-                        high = max(self._glimpsed(actions, self.proof.glimpse_upper, max))
-                        low = max(self._glimpsed(actions, self.proof.glimpse_lower, min))
+                        high = max(self._evaluate_by_top(actions, self.proof.glimpse_upper, max))
+                        low = max(self._evaluate_by_top(actions, self.proof.glimpse_lower, min))
                         demand(high <= self.proof.glimpse_upper[s][u][top], f"no upper bound at {(s, u, top)}")
                         demand(low >= self.proof.glimpse_lower[s][u][top], f"no lower bound at {(s, u, top)}")
-        for x, looked in enumerate(self.looked):
-            if not looked:
+        for x, expanded in enumerate(self.expanded):
+            if not expanded:
                 s, state, _ = problem.listed[x]
                 u, top = problem.states.index(state), problem.top(x)
-                demand(self.upper[x] >= Fraction(self.proof.glimpse_upper[s][u][top]), f"state {x} is open")
-                demand(self.lower[x] <= Fraction(self.proof.glimpse_lower[s][u][top]), f"state {x} is open")
+                demand(
+                    self.upper[x] >= Fraction(self.proof.glimpse_upper[s][u][top]),
+                    f"state {x} is on the frontier, and its bounds are too tight",
+                )
+                demand(
+                    self.lower[x] <= Fraction(self.proof.glimpse_lower[s][u][top]),
+                    f"state {x} is on the frontier, and its bounds are too tight",
+                )
 
-    def _glimpsed(
-        self, actions: list[Glimpsed], bounds: list[list[list[float]]], outermost: Outermost
+    def _evaluate_by_top(
+        self, actions: list[Ends], bounds: list[list[list[float]]], outermost: Outermost
     ) -> list[Fraction]:
-        """The worth of each action where the stack below the top is the best, or the worst, for each outcome."""
+        """The value of each action where the stack below the top is the best, or the worst, for each outcome."""
         gamma = self.problem.discount
         return [
             sum(
@@ -305,25 +309,25 @@ class _Check:
             for outcomes in actions
         ]
 
-    def _bounds(self) -> None:
-        """Bounds of looked-at states do not move outwards; which actions are left in play by them."""
+    def _check_bounds(self) -> None:
+        """Bounds of expanded states do not move outwards; which actions are left in play by them."""
         for x, actions in self.steps.items():
-            low = [self._worth(outcomes, self.lower) for outcomes in actions]
-            high = [self._worth(outcomes, self.upper) for outcomes in actions]
+            low = [self._evaluate(outcomes, self.lower) for outcomes in actions]
+            high = [self._evaluate(outcomes, self.upper) for outcomes in actions]
             demand(max(low) >= self.lower[x], f"the lower bound of state {x} does not hold")
             demand(max(high) <= self.upper[x], f"the upper bound of state {x} does not hold")
             self.in_play[x] = [a for a, q in enumerate(high) if q >= max(low)]
 
-    def _exact_values(self) -> None:
+    def _check_exact_values(self) -> None:
         """Exact values solve the Bellman equation among themselves, with the actions in play."""
         for x, value in self.exact.items():
-            demand(self.looked[x], f"the exact value of state {x} rests on open states")
+            demand(self.expanded[x], f"the exact value of state {x} rests on the frontier")
             for a in self.in_play[x] if self.problem.discount else ():  # at 0 what comes after does not count
                 demand(all(y == OVER or y in self.exact for _, _, y in self.steps[x][a]), f"state {x} leaves the rest")
-            best = max(self._worth(self.steps[x][a], self.exact) for a in self.in_play[x])
+            best = max(self._evaluate(self.steps[x][a], self.exact) for a in self.in_play[x])
             demand(best == value, f"the exact value of state {x} is wrong")
 
-    def _blocks(self) -> None:
+    def _check_blocks(self) -> None:
         """States of one block offer the same with the actions in play."""
         first: dict[int, frozenset[object]] = {}
         for x in self.steps:
@@ -337,20 +341,20 @@ class _Check:
             return "over"
         if y in self.exact:
             return self.exact[y]
-        if not self.looked[y] or self.proof.block[y] < 0:
-            return "open", y
+        if not self.expanded[y] or self.proof.block[y] < 0:
+            return "frontier", y
         return "block", self.proof.block[y]
 
     def _offer(self, x: int, a: int) -> object:
         return frozenset(Counter((p, paid, self._name(y)) for p, paid, y in self.steps[x][a]).items())
 
-    def _optimal(self, x: int) -> set[int] | None:
+    def _optimal_actions(self, x: int) -> set[int] | None:
         """All optimal actions of a state, or None where the proof does not tell."""
-        if not self.looked[x]:
+        if not self.expanded[x]:
             return None
         actions = self.in_play[x]
         if x in self.exact:
-            return {a for a in actions if self._worth(self.steps[x][a], self.exact) == self.exact[x]}
+            return {a for a in actions if self._evaluate(self.steps[x][a], self.exact) == self.exact[x]}
         return set(actions) if len({self._offer(x, a) for a in actions}) == 1 else None
 
     def _class(self, x: int) -> Class:
@@ -358,55 +362,55 @@ class _Check:
         seen = tuple(self.problem.symbol[symbol] for symbol in stack[: self.proof.k])
         return s, self.problem.states.index(state), seen
 
-    def _depths(self) -> dict[int, int]:
+    def _measure_depths(self) -> dict[int, int]:
         """The fewest steps to each state, as far as the proof goes."""
         depth = dict.fromkeys(self.problem.starts, 0)
         for x in (todo := list(depth)):
-            if self.looked[x]:
+            if self.expanded[x]:
                 for y in dict.fromkeys(step.after for outcomes in self.steps[x] for step in outcomes):
                     if y != OVER and y not in depth:
                         depth[y] = depth[x] + 1
                         todo.append(y)
         return depth
 
-    def _question(self) -> None:
-        demand(self.proof.question in ("same_values", "everywhere", "start"), "it answers no question")
+    def _check_question(self) -> None:
+        demand(self.proof.question in ("same_values", "everywhere", "start"), "there is no such question")
         choice = {(s, u, tuple(seen)): a for s, u, seen, a in self.proof.choice}
         demand(len(choice) == len(self.proof.choice), "a class has two actions")
-        depths, limit = self._depths(), self.proof.depth
+        depths, limit = self._measure_depths(), self.proof.depth
         asked = [x for x, depth in depths.items() if limit is None or depth <= limit]
         groups: dict[Class, list[int]] = {}
         for x in asked:
             groups.setdefault(self._class(x), []).append(x)
-        whole = all(self.looked[x] for x in asked if limit is None or depths[x] < limit)
+        whole = all(self.expanded[x] for x in asked if limit is None or depths[x] < limit)
         if self.proof.question == "start":
             # A state alone in its class has an optimal action, whichever it is; that it is alone takes all states.
             alone = {members[0] for members in groups.values() if len(members) == 1} if whole else set[int]()
-            self._from_start(choice, set(asked), alone)
+            self._check_policy(choice, set(asked), alone)
             return
-        demand(whole, "there are states to ask about beyond an open one")
+        demand(whole, "there are states to ask about beyond the frontier")
         for name, members in groups.items():
-            self._alike(name, members, choice.get(name))
+            self._check_class(name, members, choice.get(name))
 
-    def _alike(self, name: Class, members: list[int], chosen: int | None) -> None:
+    def _check_class(self, name: Class, members: list[int], chosen: int | None) -> None:
         """States that look alike have an optimal action in common, the chosen one; or values and all optimal actions."""
         if self.proof.question == "everywhere":
             demand(chosen is not None or len(members) == 1, f"no action is chosen for {name}")
-            demand(chosen is None or all(self._proved(x, chosen) for x in members), f"{name} chooses badly")
+            demand(chosen is None or all(self._is_proved(x, chosen) for x in members), f"{name} chooses badly")
         elif len(members) > 1:
-            sets = {frozenset(self._optimal(x) or ()) for x in members}
+            sets = {frozenset(self._optimal_actions(x) or ()) for x in members}
             demand(len(sets) == 1 and frozenset() not in sets, f"optimal actions of {name} differ")
             demand(len({self._name(x) for x in members}) == 1, f"values of {name} differ")
 
-    def _proved(self, x: int, action: int) -> bool:
-        return action in (self._optimal(x) or ())
+    def _is_proved(self, x: int, action: int) -> bool:
+        return action in (self._optimal_actions(x) or ())
 
-    def _from_start(self, choice: dict[Class, int], asked: set[int], alone: set[int]) -> None:
+    def _check_policy(self, choice: dict[Class, int], asked: set[int], alone: set[int]) -> None:
         """Wherever the policy leads from the start, it is optimal: everywhere, or as far as was asked."""
         seen = dict.fromkeys(self.problem.starts)
         for x in (todo := list(seen)):
             a = choice.get(self._class(x))
-            actions = [a] if a is not None and self._proved(x, a) else []
+            actions = [a] if a is not None and self._is_proved(x, a) else []
             if not actions and x not in asked:
                 continue
             if not actions:

@@ -1,4 +1,10 @@
-"""Exact values: ties found without values, and policy iteration in fractions."""
+"""Exact values: ties found without values, and policy iteration in fractions.
+
+Ties: states that do the same with the actions still in play have the same value, whatever that is. The coarsest partition in
+which two states of a block offer the same sets of (chance, reward, block) is a bisimulation of the product restricted to
+actions that no interval excludes; restricting to those changes no value. It decides ties even where the frontier leaves values
+themselves unknown. Fractions: exact values of states from which actions in play do not lead to the frontier.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +12,27 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from pdrm.analysis.graph_kernel import components
-from pdrm.analysis.values import chances, largest_reward, simplest
-from pdrm.product.finite_kernel import END
+from pdrm.analysis.graph_kernel import find_components
+from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
+from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
-# --- Ties without values: states that do the same with the actions still in play are worth the same, whatever that is.
-#
-# The coarsest partition in which two states of a block offer the same sets of (chance, reward, block) is a bisimulation of
-# the product restricted to actions that no interval excludes; restricting to those changes no value. It decides ties even
-# where an open state leaves values themselves unknown.
-
-Numbers = npt.NDArray[np.int64]
 EXCLUDED = -1
+MOST_TOGETHER = 400
+"""States that lead to each other under one policy, solved together by elimination, at most."""
+
+Row = tuple[Fraction, dict[int, Fraction]]
+"""An action as an equation: its expected reward, and the discounted chance of each state."""
 
 
-def blocks(
-    product: FiniteProduct, region: Numbers, possible: npt.NDArray[np.bool_], given: dict[int, int]
+def find_blocks(
+    product: FiniteProduct, region: Numbers, possible: Flags, given: dict[int, int]
 ) -> tuple[Numbers, Numbers]:
-    """[x]: the block of each state (equal blocks, equal values), and [x, action]: what an action offers, EXCLUDED where
-    it is not in play (equal offers of one state, equal worth).
+    """[x]: the block of each state (equal find_blocks, equal values), and [x, action]: what an action offers, EXCLUDED where
+    it is not in play (equal offers of one state, equal values).
 
-    `region` holds the states that possible actions reach, open ones included; `given` numbers states whose values are
+    `region` holds the states that possible actions reach, the frontier included; `given` numbers states whose values are
     known, equal numbers for equal values.
     """
     count, actions, _ = product.next.shape
@@ -38,19 +41,19 @@ def blocks(
     known = np.array(sorted(given), np.int64)
     fixed[known] = True
     block[known] = [1 + given[x] for x in known.tolist()]
-    unseen = region[~product.states.looked[region] & ~fixed[region]]
-    fixed[unseen] = True
+    beyond = region[~product.states.expanded[region] & ~fixed[region]]
+    fixed[beyond] = True
     most = int(block.max()) + 1
-    block[unseen] = most + np.arange(len(unseen))
-    block[END] = most + len(unseen)
+    block[beyond] = most + np.arange(len(beyond))
+    block[END] = most + len(beyond)
     free = region[~fixed[region]]
-    steps = _steps(product, free)
+    steps = _number_steps(product, free)
     following = product.next[free].astype(np.int64)
     allowed = possible[free]
     offset, kinds = int(block.max()) + 1, 0
     while True:
-        offer = _offers(steps, block[following], allowed)
-        fresh = _classes_together([block[free], *_without_repeats(offer).T])
+        offer = _number_offers(steps, block[following], allowed)
+        fresh = _number_rows([block[free], *_drop_repeats(offer).T])
         found = int(fresh.max(initial=-1)) + 1
         block[free] = offset + fresh
         if found == kinds:
@@ -61,7 +64,7 @@ def blocks(
     return block[:-1], everyone
 
 
-def _steps(product: FiniteProduct, free: Numbers) -> Numbers:
+def _number_steps(product: FiniteProduct, free: Numbers) -> Numbers:
     """[state, action, outcome]: a number for its chance and reward, -1 where it cannot happen."""
     chance = product.domain.arrays.probability[product.place[free]]
     pair = np.stack([chance.ravel(), product.reward[free].ravel()], axis=1)
@@ -71,15 +74,15 @@ def _steps(product: FiniteProduct, free: Numbers) -> Numbers:
     return np.where(chance > 0, number, -1)
 
 
-def _offers(steps: Numbers, after: Numbers, allowed: npt.NDArray[np.bool_]) -> Numbers:
+def _number_offers(steps: Numbers, after: Numbers, allowed: Flags) -> Numbers:
     """[state, action]: a number for the set of its outcomes' (chance and reward, block)."""
     size = int(after.max(initial=0)) + 2
     outcome = np.sort(np.where(steps >= 0, steps * size + after, -1), axis=2)
     columns = [outcome[:, :, place].ravel() for place in range(outcome.shape[2])]
-    return np.where(allowed, _classes_together(columns).reshape(allowed.shape), EXCLUDED)
+    return np.where(allowed, _number_rows(columns).reshape(allowed.shape), EXCLUDED)
 
 
-def _without_repeats(offer: Numbers) -> Numbers:
+def _drop_repeats(offer: Numbers) -> Numbers:
     """Each state's offers as a set: sorted, repetitions struck out."""
     ordered = np.sort(offer, axis=1)
     repeated = np.zeros(ordered.shape, np.bool_)
@@ -87,7 +90,7 @@ def _without_repeats(offer: Numbers) -> Numbers:
     return np.sort(np.where(repeated, EXCLUDED, ordered), axis=1)
 
 
-def _classes_together(columns: list[Numbers]) -> Numbers:
+def _number_rows(columns: list[Numbers]) -> Numbers:
     """A number for each row of some columns, equal for equal rows."""
     number = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
     for column in columns[1:]:
@@ -98,15 +101,6 @@ def _classes_together(columns: list[Numbers]) -> Numbers:
     return number
 
 
-# --- Exact values: policy iteration in fractions, on states from which no open state can be reached by actions still in play.
-
-MOST_TOGETHER = 400
-"""States that lead to each other under one policy, solved together by elimination, at most."""
-
-Row = tuple[Fraction, dict[int, Fraction]]
-"""An action as an equation: its expected reward, and the discounted chance of each state."""
-
-
 class Exact(NamedTuple):
     """Exact optimal values of some states, and which actions reach them."""
 
@@ -115,9 +109,7 @@ class Exact(NamedTuple):
     """State -> its optimal actions, as bits."""
 
 
-def exact_values(
-    product: FiniteProduct, discount: float, region: npt.NDArray[np.int64], possible: npt.NDArray[np.bool_]
-) -> Exact | None:
+def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, possible: Flags) -> Exact | None:
     """Solve a region that its possible actions do not leave; None where too many states depend on each other.
 
     With a discount of 0 any region will do: no state depends on another.
@@ -127,41 +119,39 @@ def exact_values(
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
     >>> product.explore()
     >>> everywhere = np.ones((len(product), 5), np.bool_)
-    >>> exact_values(product, 0.99, np.arange(5), everywhere).value[4]
+    >>> solve_exactly(product, 0.99, np.arange(5), everywhere).value[4]
     Fraction(-5, 6)
     """
     scale = largest_reward(product.domain, product.machine)
-    rows = {int(x): _rows(product, discount, int(x), possible[x], scale) for x in region}
+    rows = {int(x): _write_equations(product, discount, int(x), possible[x], scale) for x in region}
     policy = {x: next(iter(actions)) for x, actions in rows.items()}
     while True:
-        value = _evaluated({x: rows[x][policy[x]] for x in rows})
+        value = _evaluate_policy({x: rows[x][policy[x]] for x in rows})
         if value is None:
             return None
         better = {}
         optimal = {}
         for x, actions in rows.items():
-            worth = {action: _worth(row, value) for action, row in actions.items()}
-            best = max(worth.values())
+            q_values = {action: _evaluate_action(row, value) for action, row in actions.items()}
+            best = max(q_values.values())
             if best > value[x]:
-                better[x] = max(worth, key=lambda action: worth[action])
-            optimal[x] = sum(1 << action for action, q in worth.items() if q == best)
+                better[x] = max(q_values, key=lambda action: q_values[action])
+            optimal[x] = sum(1 << action for action, q in q_values.items() if q == best)
         if not better:
             return Exact(value, optimal)
         policy |= better
 
 
-def _rows(
-    product: FiniteProduct, discount: float, x: int, possible: npt.NDArray[np.bool_], scale: float
-) -> dict[int, Row]:
+def _write_equations(product: FiniteProduct, discount: float, x: int, possible: Flags, scale: float) -> dict[int, Row]:
     """The equations of a state's possible actions."""
-    gamma, s = simplest(discount), int(product.place[x])
+    gamma, s = simplify(discount), int(product.place[x])
     found = {}
     for action in np.flatnonzero(possible).tolist():
-        chance = chances(*product.domain.arrays.probability[s, action].tolist())
+        chance = exact_chances(*product.domain.arrays.probability[s, action].tolist())
         paid, leads = Fraction(0), dict[int, Fraction]()
         for outcome, p in enumerate(chance):
             if p:
-                paid += p * simplest(float(product.reward[x, action, outcome]), scale)
+                paid += p * simplify(float(product.reward[x, action, outcome]), scale)
                 y = int(product.next[x, action, outcome])
                 if y != END and gamma:
                     leads[y] = leads.get(y, Fraction(0)) + gamma * p
@@ -169,12 +159,12 @@ def _rows(
     return found
 
 
-def _worth(row: Row, value: dict[int, Fraction]) -> Fraction:
+def _evaluate_action(row: Row, value: dict[int, Fraction]) -> Fraction:
     paid, leads = row
     return paid + sum((p * value[y] for y, p in leads.items()), Fraction(0))
 
 
-def _evaluated(rows: dict[int, Row]) -> dict[int, Fraction] | None:
+def _evaluate_policy(rows: dict[int, Row]) -> dict[int, Fraction] | None:
     """The values of one policy: component by component, what is led to first."""
     number = {x: i for i, x in enumerate(rows)}
     widest = max((len(leads) for _, leads in rows.values()), default=1)
@@ -182,18 +172,18 @@ def _evaluated(rows: dict[int, Row]) -> dict[int, Fraction] | None:
     for x, (_, leads) in rows.items():
         for place, y in enumerate(leads):
             graph[number[x], place] = number[y]
-    order, first = components(graph)
+    order, first = find_components(graph)
     names = list(rows)
     value: dict[int, Fraction] = {}
     for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
         members = [names[i] for i in order[begin:end].tolist()]
         if len(members) > MOST_TOGETHER:
             return None
-        value |= _together(members, rows, value)
+        value |= _eliminate(members, rows, value)
     return value
 
 
-def _together(members: list[int], rows: dict[int, Row], known: dict[int, Fraction]) -> dict[int, Fraction]:
+def _eliminate(members: list[int], rows: dict[int, Row], known: dict[int, Fraction]) -> dict[int, Fraction]:
     """Solve the equations of some states that lead to each other, by elimination."""
     equations: dict[int, Row] = {}
     inside = set(members)
@@ -204,7 +194,7 @@ def _together(members: list[int], rows: dict[int, Row], known: dict[int, Fractio
         for y in members:  # replace the states that were solved for before
             if y == x:
                 break
-            row = _replaced(row, y, equations[y])
+            row = _substitute(row, y, equations[y])
         constant, left = row
         own = 1 - left.pop(x, Fraction(0))
         equations[x] = constant / own, {y: p / own for y, p in left.items()}
@@ -215,7 +205,7 @@ def _together(members: list[int], rows: dict[int, Row], known: dict[int, Fractio
     return found
 
 
-def _replaced(row: Row, y: int, equation: Row) -> Row:
+def _substitute(row: Row, y: int, equation: Row) -> Row:
     """A row with one state replaced by what it equals."""
     constant, leads = row
     weight = leads.pop(y, None)

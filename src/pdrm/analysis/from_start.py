@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.product.finite_kernel import END
+from pdrm.machines.tables import Integers
+from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
-Numbers = npt.NDArray[np.int64]
-Class = tuple[int, int, tuple[str, ...]]
-"""Environment state, machine state and the top k symbols."""
+Class = tuple[int, int, tuple[int, ...]]
+"""Environment state, machine state and the top k symbols, as numbers."""
 
 MOST_STEPS = 500_000
 """States visited before the search gives up."""
@@ -46,25 +45,30 @@ class _Decision:
     cut: bool
 
 
-def policy_from_start(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[int, ...] | None:
+def search_policy(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[int, ...] | None:
     """A choice of allowed actions; or states that clash, where there is none; or None where the search gave up.
 
     A state that was not asked about and of which nothing is known is where the policy is cut.
     """
-    return _Search(optimal.product, allowed, _asked(optimal), k, optimal.values.discount > 0).run()
+    asked = np.zeros(len(optimal.product), np.bool_)
+    asked[optimal.asked] = True
+    return _Search(optimal.product, allowed, asked, k, optimal.values.discount > 0).run()
 
 
-def _asked(optimal: Optimal) -> npt.NDArray[np.bool_]:
-    flags = np.zeros(len(optimal.product), np.bool_)
-    flags[optimal.asked] = True
-    return flags
+def class_of(product: FiniteProduct, x: int, k: int) -> Class:
+    """What a k-policy sees of a product state."""
+    states = product.states
+    top = product.stacks.stack_of(int(states.node[x]))[:k]
+    return int(states.place[x]), int(states.state[x]), top
 
 
 @dataclass(slots=True)
 class _Search:
+    """The search: states in the order they are reached, and the decisions that led there."""
+
     product: FiniteProduct
     allowed: Numbers
-    asked: npt.NDArray[np.bool_]
+    asked: Flags
     k: int
     ahead: bool
     """Whether what comes after a step counts: with a discount of 0 it does not."""
@@ -93,7 +97,7 @@ class _Search:
                 done += 1
                 continue
             else:
-                clash = self._worse(clash, self._clash(done, name))
+                clash = self._choose_plainer(clash, self._find_clash(done, name))
             following = self._next_choice()
             if following is None:
                 return clash or (x,)
@@ -101,7 +105,7 @@ class _Search:
         return None
 
     def _next_choice(self) -> int | None:
-        """Take the next untried action, going back as far as need be; how many states are dealt with then."""
+        """Take the next untried action, going back as far as necessary; how many states are dealt with then."""
         while self.decisions:
             last = self.decisions[-1]
             self.seen.difference_update(self.reached[last.reached :])
@@ -120,12 +124,12 @@ class _Search:
         if self.ahead:
             self._reach(self.product.next[x, action])
 
-    def _reach(self, after: npt.NDArray[np.int32] | Numbers) -> None:
+    def _reach(self, after: Integers | Numbers) -> None:
         """Note the states a step leads to."""
         for y in after.tolist():
             if y == END or y in self.seen:
                 continue
-            if self.asked[y] or (self.product.states.looked[y] and self.allowed[y]):
+            if self.asked[y] or (self.product.states.expanded[y] and self.allowed[y]):
                 self.seen.add(y)
                 self.reached.append(y)
             else:
@@ -133,16 +137,15 @@ class _Search:
 
     def _class(self, x: int) -> Class:
         if x not in self.names:
-            states = self.product.states
-            self.names[x] = int(states.place[x]), int(states.state[x]), self.product.stack(x)[: self.k]
+            self.names[x] = class_of(self.product, x, self.k)
         return self.names[x]
 
-    def _worse(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    def _choose_plainer(self, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
         """Of two clashes the plainer: one whose states allow no action in common."""
         plain = bool(one) and not np.bitwise_and.reduce(self.allowed[list(one)])
         return one if plain or (one and np.bitwise_and.reduce(self.allowed[list(other)])) else other
 
-    def _clash(self, done: int, name: Class) -> tuple[int, ...]:
+    def _find_clash(self, done: int, name: Class) -> tuple[int, ...]:
         """The states of one class that were reached and do not agree: two of them where two do not."""
         alike = [x for x in self.reached[: done + 1] if self._class(x) == name]
         for x in alike[:-1]:

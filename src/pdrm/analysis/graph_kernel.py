@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from pdrm.product.finite_kernel import END
-
-Integers = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
+from pdrm.machines.tables import Integers
+from pdrm.product.finite_kernel import END, Flags, Numbers
 
 
 @njit(cache=True)
-def components(following: Integers) -> tuple[Integers, Integers]:
+def find_components(following: Integers) -> tuple[Integers, Integers]:
     """Tarjan's strongly connected components of the graph [x, edge] -> x or END.
 
     Returns the states in an order in which each component is a run of neighbours, by their numbers, and comes after all it
@@ -21,10 +18,13 @@ def components(following: Integers) -> tuple[Integers, Integers]:
     """
     count, edges = following.shape
     index, low = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    """[x]: when it was first visited (0: not yet, -1: its component is complete), and the earliest state it leads back to."""
     waiting, path, at = np.empty(count, np.int32), np.empty(count, np.int32), np.zeros(count, np.int32)
+    """Visited states whose component is not complete; the path of the search; [x]: the edge to follow next."""
     order, first = np.empty(count, np.int32), np.empty(count + 1, np.int32)
     waits, done, found, number = 0, 0, 0, 0
     first[0] = 0
+    # Phase 1: a depth-first search, written as a loop; components are complete in the order sinks first.
     for root in range(count):
         if index[root] != 0:
             continue
@@ -65,6 +65,7 @@ def components(following: Integers) -> tuple[Integers, Integers]:
                 depth -= 1
                 if depth >= 0:
                     low[path[depth]] = min(low[path[depth]], low[x])
+    # Phase 2: within each component, states in the order of their numbers.
     for number in range(found):
         for position in range(first[number], first[number + 1]):
             index[order[position]] = number
@@ -77,7 +78,7 @@ def components(following: Integers) -> tuple[Integers, Integers]:
 
 
 @njit(cache=True)
-def reached(following: Integers, possible: Flags, looked: Flags, begin: npt.NDArray[np.int64]) -> Flags:
+def mark_reached(following: Integers, possible: Flags, expanded: Flags, begin: Numbers) -> Flags:
     """[x]: whether possible actions lead from some states to it."""
     count, actions, outcomes = following.shape
     found = np.zeros(count, np.bool_)
@@ -91,7 +92,7 @@ def reached(following: Integers, possible: Flags, looked: Flags, begin: npt.NDAr
     while waiting > 0:
         waiting -= 1
         x = todo[waiting]
-        if not looked[x]:
+        if not expanded[x]:
             continue
         for a in range(actions):
             if possible[x, a]:
@@ -105,10 +106,10 @@ def reached(following: Integers, possible: Flags, looked: Flags, begin: npt.NDAr
 
 
 @njit(cache=True)
-def unsure(following: Integers, possible: Flags, looked: Flags, region: Flags) -> Flags:
-    """[x]: whether possible actions lead from a state of the region to an open one."""
+def mark_unsure(following: Integers, possible: Flags, expanded: Flags, region: Flags) -> Flags:
+    """[x]: whether possible actions lead from a state of the region to the frontier."""
     count, actions, outcomes = following.shape
-    found = region & ~looked
+    found = region & ~expanded
     changed = True
     while changed:
         changed = False

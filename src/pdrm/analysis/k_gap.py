@@ -1,7 +1,7 @@
 """What a k-policy costs: the optimal value from the start against that of the best k-policy found.
 
-The policy is found by improving, class by class, on the action that is best for its members as often as they are met. It
-need not be the best there is: the gap is an upper bound of the loss, as an interval.
+The policy is found by improving, class by class, on the action that is best for its members, weighted by how often they are
+visited. It need not be the best there is: the gap is an upper bound of the loss, as an interval.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k import classes
-from pdrm.analysis.value_kernel import evaluate, met, worth
-from pdrm.product.finite_kernel import END
+from pdrm.analysis.sufficient_k import classify
+from pdrm.analysis.value_kernel import evaluate, occupancy, q_values
+from pdrm.product.finite_kernel import END, Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 SWEEPS = 2_000
 ROUNDS = 30
 
@@ -42,34 +39,34 @@ class Gap:
         return max(0.0, self.optimal[0] - self.found[1]), max(0.0, self.optimal[1] - self.found[0])
 
 
-def k_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap:
-    """The gap at k; `choice` is a policy to begin with (class by a member -> action).
+def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap:
+    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action).
 
-    >>> from pdrm.analysis.optimal import optimal
+    >>> from pdrm.analysis.optimal import find_optimal
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
-    >>> [round(k_gap(found, k).gap[1], 3) for k in (0, 1, 5)]
+    >>> found = find_optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
+    >>> [round(measure_gap(found, k).gap[1], 3) for k in (0, 1, 5)]
     [0.123, 0.123, 0.0]
     """
     product = optimal.product
     everyone = np.arange(len(product))
-    number = classes(product, everyone, k)
-    action = _first(optimal, number)
+    number = classify(product, everyone, k)
+    action = _vote(optimal, number)
     for x, a in (choice or {}).items():
         action[number == number[x]] = a
-    best, value = _hoped(optimal, action)
+    best, value = _evaluate_hopefully(optimal, action)
     for _ in range(ROUNDS):
-        better = _improved(optimal, number, action, value)
-        hoped, following = _hoped(optimal, better)
+        better = _improve(optimal, number, action, value)
+        hoped, following = _evaluate_hopefully(optimal, better)
         if hoped <= best + 1e-12 * abs(best):
             break
         action, best, value = better, hoped, following
-    share, spread = _disagreement(optimal, number)
-    return Gap(optimal.values.at_start(product), _interval(optimal, action), share, spread)
+    share, spread = _measure_disagreement(optimal, number)
+    return Gap(optimal.values.at_start(product), _bound_policy(optimal, action), share, spread)
 
 
-def _first(optimal: Optimal, number: Numbers) -> Numbers:
+def _vote(optimal: Optimal, number: Numbers) -> Numbers:
     """For each class the action that is possibly optimal for most of its members, nearer ones counting for more."""
     product = optimal.product
     weight = 0.5 ** product.states.depth[: len(product)].astype(np.float64)
@@ -80,53 +77,48 @@ def _first(optimal: Optimal, number: Numbers) -> Numbers:
     return np.asarray(votes.argmax(axis=1)[number])
 
 
-def _hoped(optimal: Optimal, action: Numbers) -> tuple[float, Floats]:
-    """A policy's value from the start and everywhere, if it were to go on optimally from open states."""
-    value, _ = _evaluated(optimal, action, optimal.values.lower)
-    return _from_start(optimal.product, value), value
+def _evaluate_hopefully(optimal: Optimal, action: Numbers) -> tuple[float, Floats]:
+    """A policy's value from the start and everywhere, if it went on optimally from frontier states."""
+    value, _ = _evaluate(optimal, action, optimal.values.lower)
+    return _average_over_starts(optimal.product, value), value
 
 
-def _interval(optimal: Optimal, action: Numbers) -> tuple[float, float]:
-    """The interval of a policy's value from the start, whatever it does in open states."""
-    low, below = _evaluated(optimal, action, _lowest(optimal))
-    high, above = _evaluated(optimal, action, optimal.values.upper)
-    return _from_start(optimal.product, low) - below, _from_start(optimal.product, high) + above
+def _bound_policy(optimal: Optimal, action: Numbers) -> tuple[float, float]:
+    """The interval of a policy's value from the start, whatever it does in frontier states."""
+    low, below = _evaluate(optimal, action, _bound_below(optimal))
+    high, above = _evaluate(optimal, action, optimal.values.upper)
+    return _average_over_starts(optimal.product, low) - below, _average_over_starts(optimal.product, high) + above
 
 
-def _evaluated(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats, float]:
-    """A policy's values, with those of open states given, and how far they may be wrong."""
+def _evaluate(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats, float]:
+    """A policy's values, with those of frontier states given, and how far they may be wrong."""
     product, values = optimal.product, optimal.values
-    looked = product.states.looked[: len(product)]
-    value = np.where(looked, 0.0, beyond)
-    error = evaluate(
-        product.next, product.reward, product.place, product.probability, looked, values.discount, action,
-        value, SWEEPS,
-    )  # fmt: skip
+    value = np.where(product.expanded, 0.0, beyond)
+    error = evaluate(*product.steps, product.expanded, values.discount, action, value, SWEEPS)
     return value, (error + values.slack) / (1 - values.discount)
 
 
-def _lowest(optimal: Optimal) -> Floats:
-    """A lower bound of what any policy gets from an open state."""
+def _bound_below(optimal: Optimal) -> Floats:
+    """A lower bound of what any policy gets from a frontier state."""
     product, discount = optimal.product, optimal.values.discount
     lowest = min(0.0, float(product.reward.min(initial=0.0))) / (1 - discount)
     known = optimal.values.known
     return np.full(len(product), lowest if known is None else min(lowest, known.worst))
 
 
-def _from_start(product: FiniteProduct, value: Floats) -> float:
+def _average_over_starts(product: FiniteProduct, value: Floats) -> float:
     after = np.where(product.starts == END, 0.0, value[product.starts] if len(value) else 0.0)
     return float((product.start_probability * (product.start_paid + after)).sum())
 
 
-def _improved(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:
-    """For each class the action of highest worth, averaged over its members as often as they are met."""
+def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:
+    """For each class the action of highest value, averaged over its members as often as they are visited."""
     product = optimal.product
-    shared = (product.next, product.reward, product.place, product.probability)
     begin = np.zeros(len(product))
     there = product.starts != END
     np.add.at(begin, product.starts[there], product.start_probability[there])
-    often = met(product.next, product.place, product.probability, optimal.values.discount, action, begin, SWEEPS)
-    q = worth(*shared, optimal.values.discount, value) * often[:, None]
+    often = occupancy(product.next, product.place, product.probability, optimal.values.discount, action, begin, SWEEPS)
+    q = q_values(*product.steps, optimal.values.discount, value) * often[:, None]
     total = np.zeros((int(number.max(initial=0)) + 1, q.shape[1]))
     np.add.at(total, number, q)
     best = total.argmax(axis=1)
@@ -137,7 +129,7 @@ def _improved(optimal: Optimal, number: Numbers, action: Numbers, value: Floats)
     return np.where(gain > 1e-12 * size, best, current)[number]
 
 
-def _disagreement(optimal: Optimal, number: Numbers) -> tuple[float, float]:
+def _measure_disagreement(optimal: Optimal, number: Numbers) -> tuple[float, float]:
     """The share of classes whose members clash, and the largest certain spread of values, among states asked about."""
     asked = optimal.asked
     groups, counts = np.unique(number[asked], return_inverse=True, return_counts=True)[1:]

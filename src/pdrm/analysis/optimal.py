@@ -1,7 +1,7 @@
 """The optimal actions of product states, as far as they can be proved: in, out, or not known.
 
-An action is out where its interval lies below another's. Among those left, ties are decided by exact values where no open
-state can be reached, and by bisimulation elsewhere.
+An action is out where its interval lies below another's. Among those left, ties are decided by exact values where the
+frontier cannot be reached, and by bisimulation elsewhere.
 """
 
 from __future__ import annotations
@@ -11,30 +11,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from pdrm.analysis.exact import EXCLUDED, blocks, exact_values
-from pdrm.analysis.graph_kernel import reached, unsure
-from pdrm.analysis.value_kernel import worth
-from pdrm.analysis.values import Values, values
+from pdrm.analysis.exact import EXCLUDED, find_blocks, solve_exactly
+from pdrm.analysis.graph_kernel import mark_reached, mark_unsure
+from pdrm.analysis.value_kernel import q_values
+from pdrm.analysis.values import Values, bound_values
 from pdrm.errors import BadSetting
-from pdrm.product.finite_kernel import END
+from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Watch = Callable[[int, int], None]
-"""Called now and then with the states looked at, and how many may be at most."""
+"""Called now and then with the number of states so far, and how many there may be at most."""
 MOST_ACTIONS = 62
 """Actions of a domain at most: sets of them are bits of a signed 64-bit number."""
 MOST_EXACT = 60_000
 """States whose values are computed as fractions at most."""
 MOST_TIED = 300_000
-"""States among which ties are looked for at most."""
+"""States among which ties are sought at most."""
 GROWTH = 1.5
-"""How much a product grows before ties are looked for again."""
+"""How much a product grows before ties are sought again."""
 BETWEEN = 20
-"""Rounds after which they are looked for in any case: a true tie would else be followed for ever."""
+"""Rounds after which ties are sought in any case: otherwise a true tie would be followed for ever."""
 TO_THE_END = 60
 """Steps that the optimal actions are followed from the start."""
 
@@ -65,7 +62,7 @@ class Optimal:
         return float((self.surely[self.asked] == self.possibly[self.asked]).mean()) if len(self.asked) else 1.0
 
 
-def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
+def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
@@ -73,12 +70,12 @@ def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     rounds: int = 1_000,
     watch: Watch | None = None,
 ) -> Optimal:
-    """Find the optimal actions of all states within `depth` steps, looking further ahead only where they depend on it.
+    """Find the optimal actions of all states within `depth` steps, expanding further only where they depend on it.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
-    >>> found = optimal(product, 0.99)
+    >>> found = find_optimal(product, 0.99)
     >>> [bin(int(actions)) for actions in found.surely]
     ['0b1', '0b10', '0b100', '0b1000', '0b10000']
     """
@@ -89,100 +86,99 @@ def optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     product.explore(depth)
     most = min(most, product.most_states)
     asked = np.arange(len(product))
-    if depth is not None and product.open.size:
+    if depth is not None and product.frontier.size:
         asked = np.flatnonzero(product.states.depth[: len(product)] <= depth)
     settled, known, undecided, since = 0, None, asked, 0
     for last in range(rounds, 0, -1):
-        found = values(product, discount, known=known)
+        found = bound_values(product, discount, known=known)
         known = found.known or known
-        further = _worth_a_look(product, found, undecided)
+        further = _choose_expansion(product, found, undecided)
         if watch is not None:
             watch(len(product), most)
         done = last == 1 or not further.size or len(product) + further.size > most
         since += 1
-        if (
-            done or len(product) > GROWTH * settled or since > BETWEEN
-        ):  # ties cost time: they are looked for now and then
+        if done or len(product) > GROWTH * settled or since > BETWEEN:  # ties cost time: they are sought now and then
             answer = _decide(product, found, asked, depth)
             settled, since = len(product), 0
             undecided = asked[answer.surely[asked] != answer.possibly[asked]]
             if done or not undecided.size:
                 break
-        product.look(further)
-    return _to_the_end(answer, int(GROWTH * len(product)) + 1)
+        product.expand(further)
+    return _follow_to_the_end(answer, int(GROWTH * len(product)) + 1)
 
 
-def _to_the_end(answer: Optimal, most: int) -> Optimal:
+def _follow_to_the_end(answer: Optimal, most: int) -> Optimal:
     """Follow the optimal actions from the start beyond what was asked about, so that a policy that ends can be seen to."""
     product, found = answer.product, answer.values
     starts = product.starts[product.starts != END]
     for _ in range(TO_THE_END):
-        further = _hopeful_open(product, found, starts)
+        further = _find_hopeful(product, found, starts)
         if not further.size or len(product) + further.size > most:
             break
-        product.look(further)
-        found = values(product, found.discount, known=found.known)
+        product.expand(further)
+        found = bound_values(product, found.discount, known=found.known)
     return answer if found is answer.values else _decide(product, found, answer.asked, answer.depth)
 
 
-def _worth_a_look(product: FiniteProduct, found: Values, asked: Numbers) -> Numbers:
-    """The open states to look beyond for the sake of states with several actions in play, the nearest of these first."""
-    several = asked[possible_actions(product, found)[asked].sum(axis=1) > 1]
+def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> Numbers:
+    """The frontier states to expand for the sake of states with several actions in play, the nearest of these first."""
+    several = asked[mark_possible(product, found)[asked].sum(axis=1) > 1]
     depth = product.states.depth[several]
     for reach in np.unique(depth).tolist():
-        further = _hopeful_open(product, found, several[depth <= reach])
+        further = _find_hopeful(product, found, several[depth <= reach])
         if further.size:
             return further
     return np.zeros(0, np.int64)
 
 
-def _hopeful_open(product: FiniteProduct, found: Values, begin: Numbers) -> Numbers:
-    """The open states that the most hopeful actions lead to: only they can lower the upper bounds."""
-    looked = product.states.looked[: len(product)]
-    upper = _worth(product, found, found.upper)
+def _find_hopeful(product: FiniteProduct, found: Values, begin: Numbers) -> Numbers:
+    """The frontier states that the most hopeful actions lead to: only they can lower the upper bounds."""
+    upper = _q_values(product, found, found.upper)
     hopeful = upper >= upper.max(axis=1, keepdims=True) - 2 * found.slack
-    return product.lookable(np.flatnonzero(_led_to(product, found, hopeful, begin) & ~looked))
+    return product.expandable(np.flatnonzero(_mark_relevant(product, found, hopeful, begin) & ~product.expanded))
 
 
-def _led_to(product: FiniteProduct, found: Values, possible: Flags, begin: Numbers) -> Flags:
-    """[x]: whether some states' worth depends on it: with a discount of 0, only on themselves."""
+def _mark_relevant(product: FiniteProduct, found: Values, possible: Flags, begin: Numbers) -> Flags:
+    """[x]: whether the values of some states depend on it: with a discount of 0, only on themselves."""
     if found.discount:
-        return reached(product.next, possible, product.states.looked[: len(product)], begin)
+        return mark_reached(product.next, possible, product.expanded, begin)
     alone = np.zeros(len(product), np.bool_)
     alone[begin] = True
     return alone
 
 
-def possible_actions(product: FiniteProduct, found: Values) -> Flags:
-    """[x, action]: whether no other action is certainly better. All actions of an open state are possible."""
-    lower = _worth(product, found, found.lower) - found.slack
-    upper = _worth(product, found, found.upper) + found.slack
+def mark_possible(product: FiniteProduct, found: Values) -> Flags:
+    """[x, action]: whether no other action is certainly better. All actions of a frontier state are possible."""
+    lower = _q_values(product, found, found.lower) - found.slack
+    upper = _q_values(product, found, found.upper) + found.slack
     possible: Flags = upper >= lower.max(axis=1, keepdims=True)
-    possible[~product.states.looked[: len(product)]] = True
+    possible[~product.expanded] = True
     return possible
 
 
-def _worth(product: FiniteProduct, found: Values, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """[x, action]: what an action is worth, by these values."""
-    return worth(product.next, product.reward, product.place, product.probability, found.discount, value)
+def _q_values(product: FiniteProduct, found: Values, value: Floats) -> Floats:
+    """[x, action]: the value of each action, by these values of states."""
+    return q_values(*product.steps, found.discount, value)
 
 
 def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:
-    looked = product.states.looked[: len(product)]
-    possible = possible_actions(product, found)
-    region = _led_to(product, found, possible, asked)
+    """Sort the actions of all states into optimal, not optimal and unknown: by intervals, exact values, then ties."""
+    expanded, possible = product.expanded, mark_possible(product, found)
+    region = _mark_relevant(product, found, possible, asked)
     bits = 1 << np.arange(possible.shape[1], dtype=np.int64)
     possibly = (possible * bits).sum(axis=1)
-    surely = np.where(looked & (possible.sum(axis=1) == 1), possibly, 0)
+    surely = np.where(expanded & (possible.sum(axis=1) == 1), possibly, 0)
     ahead = found.discount > 0
-    sure = np.flatnonzero(region & ~unsure(product.next, possible, looked, region) if ahead else region & looked)
+    sure = np.flatnonzero(
+        region & ~mark_unsure(product.next, possible, expanded, region) if ahead else region & expanded
+    )
     few = len(sure) <= MOST_EXACT or not ahead
-    exact = exact_values(product, found.discount, sure, possible) if few else None
+    exact = solve_exactly(product, found.discount, sure, possible) if few else None
     value = {} if exact is None else exact.value
     block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)
     if np.count_nonzero(region) <= MOST_TIED:
         number = {v: i for i, v in enumerate(dict.fromkeys(value.values()))}
-        block, offer = blocks(product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()})
+        block, offer = find_blocks(product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()})
         tied_region = region
         highest = offer.max(axis=1)
         lowest = np.where(offer == EXCLUDED, np.iinfo(np.int64).max, offer).min(axis=1)
@@ -190,5 +186,5 @@ def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | 
         surely[tied] = possibly[tied]
     for x, actions in ({} if exact is None else exact.optimal).items():
         surely[x] = possibly[x] = actions
-    whole = bool(looked.all()) and len(asked) == len(product)
+    whole = bool(expanded.all()) and len(asked) == len(product)
     return Optimal(product, found, asked, None if whole else depth, surely, possibly, block, tied_region, value)

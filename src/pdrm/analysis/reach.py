@@ -1,4 +1,12 @@
-"""What of a product can be reached within n steps: whole stacks one by one, and views of stacks without listing the stacks."""
+"""What of a product can be reached within n steps: whole stacks one by one, and views of stacks without listing the stacks.
+
+`reached` surveys the finite product step by step and stops at the last step that fits in `most` product states, because whole
+stacks may grow exponentially (Theorem 1). `find_views` counts what a k-policy sees without that limit: the reachable stacks
+of a pushdown system form a regular language (Büchi), and saturation (post*) builds an automaton that accepts it. From a
+control (environment state, machine state) it reads a stack, top first. With a weight on each edge, the least sum along a way
+is the fewest steps that lead there. A *middle* node stands for what lies below a pushed symbol; a *jump* puts the control
+that popped a symbol at the node below. The empty stack is one more symbol, which is never popped.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +14,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from pdrm.analysis.reach_kernel import Met
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.analysis.reach_kernel import saturate
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Table, tabulate
-from pdrm.product.exploration import Explored
-from pdrm.product.views import FullStack
-
-# --- Whole stacks reached within n steps, counted one by one: stack strings, rows of a full policy, counter configurations.
-#
-# A breadth-first walk over the product of a finite domain and a machine. It stops at the last step that fits in `most` product
-# states, for these numbers may grow exponentially (Theorem 1); `views.py` counts what a k-policy sees without that limit.
+from pdrm.product.finite_kernel import Flags, Numbers
+from pdrm.product.finite_product import FiniteProduct
 
 MOST_ROWS = 1_000_000
 """Product states met at most, unless more are asked for."""
@@ -48,126 +50,54 @@ class Reached:
         return steps if steps <= self.steps else self.steps if self.closed else None
 
 
-def reached(
+def survey(
     domain: FiniteDomain, machine: PushdownRewardMachine, steps: int | None = None, most: int = MOST_ROWS
 ) -> Reached:
-    """Walk so many steps (the domain's limit unless given), or as many as meet at most `most` product states.
+    """Count what is reached within 0, 1, 2, … steps: up to so many (the domain's limit unless given), or as many as find at
+    most `most` product states.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>> walk = reached(domain("maze-5x5"), catalogue("treasure-maze"), steps=4)
+    >>> walk = survey(domain("maze-5x5"), catalogue("treasure-maze"), steps=4)
     >>> walk.strings, walk.rows
     ((1, 5, 21, 85, 341), (1, 5, 21, 85, 341))
     """
-    walk = _Walk(domain, machine, most)
+    product = FiniteProduct(domain, machine, survey=True)
     limit = domain.step_limit if steps is None else steps
     rows, strings, counters = list[int](), list[int](), list[int]()
-    first, closed = 0, False
+    stacks, below = _Distinct(), _Distinct()
+    first, acting = 0, 0
     while True:
-        last = int(walk.met.used[0])
-        walk.note(first, last)
-        rows.append((rows[-1] if rows else 0) + walk.acting(first, last))
-        strings.append(int(walk.nodes.sum()))
-        counters.append(int(walk.below.sum()))
+        last = len(product)
+        node = product.states.node[first:last]
+        edge = first + np.flatnonzero(~product.expanded[first:])
+        acting += len(edge)
+        rows.append(acting)
+        strings.append(stacks.add(node))
+        counters.append(below.add(product.stacks.parent[node]))
         closed = first == last
-        if closed or len(rows) > limit or not walk.on(first, last):
-            break
+        if closed or len(rows) > limit or not product.expand(edge, most):
+            return Reached(tuple(rows), tuple(strings), tuple(counters), closed)
         first = last
-    return Reached(tuple(rows), tuple(strings), tuple(counters), closed)
 
 
-class _Walk:
-    """The walk's arrays: product states met, configurations explored, and which stacks have come up."""
+class _Distinct:
+    """Counts different numbers that come in portions."""
 
-    def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine, most: int) -> None:
-        self.domain, self.machine, self.most = domain, machine, most
-        self.explored = Explored.new(tabulate(machine, domain.labels), FullStack(), domain.states)
-        self.met = Met.room(1024)
-        self.nodes = self.below = np.zeros(0, np.bool_)
-        self._begin()
+    def __init__(self) -> None:
+        self.count, self._seen = 0, np.zeros(1024, np.bool_)
 
-    def _begin(self) -> None:
-        """Meet the states that an episode begins in, the label at reset read."""
-        from pdrm.analysis.reach_kernel import meet  # noqa: PLC0415 - Numba is loaded when it is needed
+    def add(self, numbers: Integers) -> int:
+        """How many different ones there have been, these included."""
+        room = int(numbers.max(initial=0)) + 1
+        if room > len(self._seen):
+            self._seen = np.concatenate([self._seen, np.zeros(room, np.bool_)])
+        new = numbers[~self._seen[numbers]]
+        if len(new):
+            self._seen[new] = True
+            self.count += len(np.unique(new))
+        return self.count
 
-        arrays = self.domain.arrays
-        for start, state in enumerate(arrays.start_state.tolist()):
-            if arrays.start_probability[start] > 0:
-                here = self._first(int(arrays.start_label[start]))
-                self.met = self.met.grown(1)
-                meet(self.met, here * self.domain.states + state)
-
-    def _first(self, label: int) -> int:
-        """The configuration an episode begins with, after a label."""
-        from pdrm.product.explore_kernel import explore, first_configuration  # noqa: PLC0415
-
-        while (here := int(first_configuration(self.explored)[0])) < 0:
-            self.explored = self.explored.grown()
-        final = self.explored.configurations.state[here] >= self.explored.table.first_final
-        while label != NO_LABEL and not final:
-            there = int(explore(self.explored, here, label))
-            if there >= 0:
-                return there
-            self._after(there)
-        return here
-
-    def on(self, first: int, last: int) -> bool:
-        """One step from these product states; False where it would meet more than `most`."""
-        from pdrm.analysis.reach_kernel import DONE, spread  # noqa: PLC0415
-
-        while True:
-            first, status = spread(self.domain.arrays, self.explored, self.met, first, last)
-            if self.met.used[0] > self.most:
-                return False
-            if status == DONE:
-                return True
-            self._after(status)
-
-    def acting(self, first: int, last: int) -> int:
-        """In how many of these product states the agent acts."""
-        configuration, state = np.divmod(self.met.key[first:last], self.domain.states)
-        going = self.explored.configurations.state[configuration] < self.explored.table.first_final
-        return int(np.count_nonzero(going & ~self.domain.arrays.terminal[state]))
-
-    def _after(self, status: int) -> None:
-        """Make room where there is none; complain where there is no rule."""
-        from pdrm.product.explore_kernel import UNDEFINED_LABEL  # noqa: PLC0415
-
-        if status == UNDEFINED_LABEL:
-            raise label_without_rule(self.domain, self.machine)
-        self.explored = self.explored.grown()
-        self.met = self.met.grown(self.domain.arrays.next[0].size)
-
-    def note(self, first: int, last: int) -> None:
-        """Mark the stacks of these product states, and what lies below their tops."""
-        stacks = self.explored.stacks
-        node = self.explored.configurations.node[self.met.key[first:last] // self.domain.states]
-        self.nodes = _marked(self.nodes, node, stacks.capacity)
-        self.below = _marked(self.below, stacks.parent[node], stacks.capacity)
-
-
-def label_without_rule(domain: FiniteDomain, machine: PushdownRewardMachine) -> UndefinedMove:
-    """The error of a machine that says `otherwise error` in a domain that it does not cover."""
-    return UndefinedMove(
-        f"domain `{domain.name}` emits a label that machine `{machine.name}` has no rule for",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
-    )
-
-
-def _marked(marks: npt.NDArray[np.bool_], places: npt.NDArray[np.int32], length: int) -> npt.NDArray[np.bool_]:
-    """The marks with more of them set, and as many places as there are stacks."""
-    if len(marks) < length:
-        marks = np.concatenate([marks, np.zeros(length - len(marks), np.bool_)])
-    marks[places] = True
-    return marks
-
-
-# --- What a k-policy sees within n steps, counted exactly though the stacks are far too many to list.
-#
-# The reachable stacks of a pushdown system form a regular language (Büchi); saturation (post*) builds an automaton that
-# accepts it: from a control (environment state, machine state) it reads a stack, top first. With a weight on each edge, the
-# least sum along a way is the fewest steps that lead there. A *middle* node stands for what lies below a pushed symbol; a
-# *jump* puts the control that popped a symbol at the node below. The empty stack is one more symbol, which is never popped.
 
 MOST_EDGES = 20_000_000
 """Edges of the automaton at most: about 4 GiB."""
@@ -177,8 +107,6 @@ AT_A_TIME = 1_000_000
 
 NEVER = 2**62
 """The steps to what cannot be reached."""
-
-Numbers = npt.NDArray[np.int64]
 
 
 class Ways(NamedTuple):
@@ -196,7 +124,7 @@ class Views:
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>> views = reachable_views(domain("maze-20x20"), catalogue("treasure-maze"))
+    >>> views = find_views(domain("maze-20x20"), catalogue("treasure-maze"))
     >>> [len(views.steps(k)) for k in (0, 1, 2)]
     [417, 1663, 6558]
     >>> views.within(1, 10), views.within(1, 300)
@@ -219,7 +147,7 @@ class Views:
         """For each row of a k-policy (environment state, machine state, top k) in which the agent acts, the fewest steps
         to it, in order: the rows of its table within n steps are the numbers up to n."""
         if k < 0:
-            raise BadSetting(f"k is {k}, but must be a whole number from 0 on", fix="use k=1")
+            raise BadSetting(f"k is {k}, but must be a non-negative integer", fix="use k=1")
         symbols = self.table.silent.shape[1]
         if len(self.first) * symbols ** (k + 1) >= NEVER:
             raise BadSetting(f"k = {k} is more than rows can be indexed by", fix="use a smaller k")
@@ -240,7 +168,7 @@ class Views:
         if k == 0:
             ways = ways._replace(code=np.zeros_like(ways.code))
         for _ in range(1, k):
-            ways = self._on(_least(ways), symbols)
+            ways = self._on(_keep_lightest(ways), symbols)
         total = ways.weight + self.distance[ways.node]
         _, place = np.unique(ways.control * symbols ** max(1, k) + ways.code, return_inverse=True)
         fewest = np.full(int(place.max(initial=-1)) + 1, NEVER, np.int64)
@@ -251,11 +179,11 @@ class Views:
         """The rows of a k-policy's table that can be reached within so many steps."""
         return int(np.searchsorted(self.steps(k), steps, side="right"))
 
-    def _acts(self, edges: slice) -> npt.NDArray[np.bool_]:
+    def _acts(self, edges: slice) -> Flags:
         """Which of these edges read the top symbol where the agent acts: no silent move, no final or terminal state."""
         state, machine_state = np.divmod(self.source[edges], len(self.table.silent))
         going = (machine_state < self.table.first_final) & ~self.domain.arrays.terminal[state]
-        acts: npt.NDArray[np.bool_] = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
+        acts: Flags = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
         return acts
 
     def _on(self, ways: Ways, symbols: int) -> Ways:
@@ -273,16 +201,17 @@ class Views:
         )
 
 
-def reachable_views(domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES) -> Views:
+def find_views(domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES) -> Views:
     """The automaton for a product. `ProductTooLarge` where it would have more than `most` edges."""
-    from pdrm.analysis.reach_kernel import saturate  # noqa: PLC0415 - Numba is loaded when it is needed
-
     table = tabulate(machine, domain.labels)
     controls = (domain.states + len(domain.arrays.start_state)) * len(table.silent)
-    middles = controls * _prefixes(table)
+    middles = controls * _count_prefixes(table)
     source, symbol, target, weight, made = saturate(domain.arrays, table, middles, most)
     if made < 0:
-        raise label_without_rule(domain, machine)
+        raise UndefinedMove(
+            f"domain `{domain.name}` emits a label that machine `{machine.name}` has no rule for",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases",
+        )
     if made > most:
         fault = f"the views of stacks in `{domain.name}` take more than {most:,} edges"
         raise ProductTooLarge(fault, fix="use a smaller domain")
@@ -290,10 +219,10 @@ def reachable_views(domain: FiniteDomain, machine: PushdownRewardMachine, most: 
     edges = source[order], symbol[order], target[order], weight[order]
     nodes = controls + 2 + middles
     first = np.searchsorted(edges[0], np.arange(nodes + 1, dtype=np.int32)).astype(np.int64)
-    return Views(domain, table, *edges, first, _distances(edges, controls, nodes))
+    return Views(domain, table, *edges, first, _measure_distances(edges, controls, nodes))
 
 
-def _prefixes(table: Table) -> int:
+def _count_prefixes(table: Table) -> int:
     """The proper beginnings, top first, of the strings that moves push: so many middle nodes a control may need."""
     found = set()
     for count, symbols in zip(table.pushes.tolist(), table.push.tolist(), strict=True):
@@ -301,7 +230,7 @@ def _prefixes(table: Table) -> int:
     return len(found)
 
 
-def _distances(edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int) -> Numbers:
+def _measure_distances(edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int) -> Numbers:
     """The least sum of weights from each node to the end, which comes after the node of the bottom. No edge leads back to a
     control, so controls are left out."""
     below = edges[0] >= controls
@@ -316,7 +245,7 @@ def _distances(edges: tuple[Integers, Integers, Integers, Integers], controls: i
         distance = nearer
 
 
-def _least(ways: Ways) -> Ways:
+def _keep_lightest(ways: Ways) -> Ways:
     """One way for each control, code and node: the shortest."""
     order = np.lexsort((ways.weight, ways.node, ways.code, ways.control))
     sorted_ways = Ways(*(column[order] for column in ways))

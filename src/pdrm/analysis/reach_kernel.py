@@ -1,130 +1,15 @@
-"""Reaching the product in Numba: one more step from every product state of a layer; and the saturation of `reach`."""
+"""Saturation (post*) in Numba: the automaton of all reachable stacks that `pdrm.analysis.reach` describes."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.machines.tables import Integers, Table
-from pdrm.product.exploration import Explored
-from pdrm.product.explore_kernel import NO_ROOM, explore
-
-# --- Product states met so far, numbered as they are met, and found again by an open-addressing hash of one 64-bit key.
-
-FREE = -1
-"""An empty slot."""
-
-
-class Met(NamedTuple):
-    """Keys of product states: (number of the configuration) * environment states + environment state.
-
-    >>> met = Met.room(100)
-    >>> len(met.slot), len(met.key)
-    (256, 100)
-    """
-
-    slot: Integers
-    """[slots]: the row whose key hashes here, or FREE; a power of two, at most half full."""
-    key: npt.NDArray[np.int64]
-    """[rows]: the key of each product state, in the order they were met."""
-    used: npt.NDArray[np.int64]
-    """[1]: how many there are."""
-
-    @classmethod
-    def room(cls, rows: int) -> Met:
-        """None met yet, and room for `rows`."""
-        slots = np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
-        return cls(slots, np.zeros(rows, np.int64), np.zeros(1, np.int64))
-
-    def grown(self, more: int) -> Met:
-        """The same, with room for so many more."""
-        used = int(self.used[0])
-        if used + more <= len(self.key):
-            return self
-        larger = Met.room(max(used + more, 2 * len(self.key)))
-        larger.key[:used] = self.key[:used]
-        larger.used[0] = used
-        place_all(larger)
-        return larger
-
-
-# --- Reaching the product in Numba: one more step from every product state of a layer; and the saturation of `views.py`.
-#
-# The loops are written out flat, arrays first taken out of their tuples: handed to functions inside the loop, Numba counts
-# references to each, and the whole is many times slower.
-
-DONE = 0
-MULTIPLIER, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-
-
-@njit(cache=True, inline="always")
-def hashed(key: int) -> int:
-    """Where a key is looked for first (before the mask)."""
-    return int((np.uint64(key) * MULTIPLIER) >> HALF)
-
-
-@njit(cache=True)
-def place_all(met: Met) -> None:
-    """Put the keys, in their order, into empty slots."""
-    slot, keys, used = met
-    mask = len(slot) - 1
-    for row in range(used[0]):
-        probe = hashed(keys[row]) & mask
-        while slot[probe] >= 0:
-            probe = (probe + 1) & mask
-        slot[probe] = row
-
-
-@njit(cache=True)
-def meet(met: Met, key: int) -> int:
-    """The row of a product state, given one where it is new. There must be room."""
-    slot, keys, used = met
-    mask = len(slot) - 1
-    probe = hashed(key) & mask
-    while slot[probe] >= 0 and keys[slot[probe]] != key:
-        probe = (probe + 1) & mask
-    if slot[probe] < 0:
-        slot[probe], keys[used[0]], used[0] = used[0], key, used[0] + 1
-    return int(slot[probe])
-
-
-@njit(cache=True)
-def spread(domain: DomainArrays, explored: Explored, met: Met, first: int, last: int) -> tuple[int, int]:
-    """Meet the successors of rows `first` to `last` (not included). Returns the row to go on with, and DONE or why not:
-    NO_ROOM in `explored` or `met`, or UNDEFINED_LABEL. A row that is done again changes nothing."""
-    slot, keys, used = met
-    found = explored.configurations
-    afters, state_of = found.after, found.state
-    successors, chances, labels, terminal = domain.next, domain.probability, domain.label, domain.terminal
-    states, actions, outcomes = successors.shape
-    final, mask, row, status = explored.table.first_final, len(slot) - 1, first, DONE
-    while row < last and status == DONE:
-        if used[0] + actions * outcomes > len(keys):
-            status = NO_ROOM
-            break
-        here, s = keys[row] // states, keys[row] % states
-        if state_of[here] < final and not terminal[s]:
-            for a in range(actions):
-                for o in range(outcomes):
-                    if chances[s, a, o] > 0.0 and status == DONE:
-                        there = afters[here, labels[s, a, o]]
-                        if there < 0:
-                            there = explore(explored, here, labels[s, a, o])
-                        if there < 0:
-                            status = there
-                        else:
-                            key = there * states + successors[s, a, o]
-                            probe = hashed(key) & mask
-                            while slot[probe] >= 0 and keys[slot[probe]] != key:
-                                probe = (probe + 1) & mask
-                            if slot[probe] < 0:
-                                slot[probe], keys[used[0]], used[0] = used[0], key, used[0] + 1
-        row += status == DONE
-    return row, status
+from pdrm.product.hash_kernel import FREE, hashed, place_rows
 
 
 @njit(cache=True)
@@ -136,68 +21,79 @@ def longer(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any ki
 
 
 @njit(cache=True)
+def indexed(keys: Any, used: int) -> Any:  # noqa: ANN401 - as above
+    """Slots for as many keys as fit their array, at most half of them taken, and the first `used` keys put there."""
+    slots = 1 << 15
+    while slots < 2 * len(keys):
+        slots *= 2
+    slot = np.full(slots, FREE, np.int32)
+    place_rows(slot, keys, used)
+    return slot
+
+
+# The loops are flat, their arrays first taken out of their tuples: handed to functions inside the loop, Numba counts
+# references to each, and the whole is many times slower.
+@njit(cache=True)
 def saturate(
     domain: DomainArrays, table: Table, middles: int, most: int
 ) -> tuple[Integers, Integers, Integers, Integers, int]:
-    """The edges (from, symbol, to) and weights of the automaton that `views.py` describes, and the edges made: `most` + 1 if
-    there would be more, -1 if a label has no rule. `middles`: how many states it may need beside the controls."""
+    """The edges (from, symbol, to) and weights of the automaton, and how many there are: `most` + 1 if there would be more,
+    -1 if a label has no rule. `middles`: how many nodes it may need beside the controls."""
     successors, chances, labels, terminal = domain.next, domain.probability, domain.label, domain.terminal
     moves, silent, targets, pops, pushes, pushed = table[:6]
     states, actions, outcomes = successors.shape
     machine_states, symbols = silent.shape
+    # Nodes: the controls, a start with a label being one of its own until that label is read; the bottom, the end, the middles.
     acting = states * machine_states
     controls = acting + len(domain.start_state) * machine_states
     bottom, end = controls, controls + 1
     nodes, made_nodes = controls + 2 + middles, controls + 2
     middle = np.full((nodes, symbols), FREE, np.int32)
     longest = pushed.shape[1] + 1
-    # edges, a hash of them, those that leave each node, and a ring of those to look at (again)
+    # Edges with their index, a list of those that leave each node, and a ring of those to process (again).
     capacity = max(1 << 14, len(domain.start_state) + 1)
+    edge_key, weight = np.zeros(capacity, np.int64), np.zeros(capacity, np.int32)
     source, symbol, target = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
-    following, weight, waits = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
-    ring, slot = np.zeros(capacity, np.int32), np.full(4 * capacity, FREE, np.int32)
+    following, waits = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
+    ring, slot = np.zeros(capacity, np.int32), indexed(edge_key, 0)
     leaving, degree = np.full(nodes, FREE, np.int32), np.zeros(nodes, np.int32)
     made, head, queued = 0, 0, 0
-    # jumps: a control that stands where a symbol was popped, at the node below it
+    # Jumps with their index, and a list of those that land at each node.
     jumps, jump_capacity = 0, 1 << 12
-    jump_from, jump_to = np.zeros(jump_capacity, np.int32), np.zeros(jump_capacity, np.int32)
-    jump_next, jump_weight = np.zeros(jump_capacity, np.int32), np.zeros(jump_capacity, np.int32)
-    jump_slot = np.full(4 * jump_capacity, FREE, np.int32)
+    jump_key, jump_weight = np.zeros(jump_capacity, np.int64), np.zeros(jump_capacity, np.int32)
+    jump_from, jump_next = np.zeros(jump_capacity, np.int32), np.zeros(jump_capacity, np.int32)
+    jump_slot = indexed(jump_key, 0)
     landing, landed = np.full(nodes, FREE, np.int32), np.zeros(nodes, np.int32)
-    # what one look brings: edges to add or to lower
+    # What processing one edge brings: edges to add, or to make lighter. At first, the bottom and the starts.
     room = max(1 << 10, len(domain.start_state) + 1)
     new_source, new_symbol = np.zeros(room, np.int32), np.zeros(room, np.int32)
     new_target, new_weight = np.zeros(room, np.int32), np.zeros(room, np.int32)
     new_source[0], new_symbol[0], new_target[0], news = bottom, 0, end, 1
     for start in range(len(domain.start_state)):
         if domain.start_probability[start] > 0.0:
-            # a start with a label is a control of its own, until that label is read
-            first = (
-                acting + start * machine_states
-                if domain.start_label[start] >= 0
-                else domain.start_state[start] * machine_states
-            )
+            labelled = domain.start_label[start] >= 0
+            first = (acting + start * machine_states) if labelled else domain.start_state[start] * machine_states
             new_source[news], new_symbol[news], new_target[news] = first + table.start, table.bottom, bottom
             news += 1
     undefined = False
     while made <= most and not undefined:
+        # Phase 1: add the new edges or make them lighter, and queue those that changed.
         for number in range(news):
             p, g, q, d = new_source[number], new_symbol[number], new_target[number], new_weight[number]
             key = (np.int64(p) * symbols + g) * nodes + q
             mask = len(slot) - 1
             probe = hashed(key) & mask
-            edge = slot[probe]
-            while edge >= 0 and (source[edge] != p or symbol[edge] != g or target[edge] != q):
+            while slot[probe] >= 0 and edge_key[slot[probe]] != key:
                 probe = (probe + 1) & mask
-                edge = slot[probe]
-            lower = edge < 0 or d < weight[edge]
+            edge = slot[probe]
+            lighter = edge < 0 or d < weight[edge]
             if edge < 0:
                 edge = made
-                slot[probe], source[edge], symbol[edge], target[edge] = edge, p, g, q
+                slot[probe], edge_key[edge], source[edge], symbol[edge], target[edge] = edge, key, p, g, q
                 following[edge], leaving[p] = leaving[p], edge
                 degree[p] += 1
                 made += 1
-            if lower:
+            if lighter:
                 weight[edge] = d
                 if not waits[edge]:
                     waits[edge] = True
@@ -206,10 +102,10 @@ def saturate(
         news = 0
         if queued == 0:
             break
+        # Phase 2: take the next edge, p reads g and goes to q with weight d, and make room for whatever it brings.
         edge = ring[head]
         head, queued, waits[edge] = (head + 1) % len(ring), queued - 1, False
         p, g, q, d = source[edge], symbol[edge], target[edge], weight[edge]
-        # room for whatever this look brings
         need = (landed[p] if p >= controls else actions * outcomes * (longest + degree[q])) + longest + degree[q] + 1
         if need > room:
             room = 2 * need
@@ -217,41 +113,26 @@ def saturate(
             new_target, new_weight = np.zeros(room, np.int32), np.zeros(room, np.int32)
         if made + need > capacity:
             larger = 2 * capacity + need
+            edge_key, weight, waits = longer(edge_key, larger), longer(weight, larger), longer(waits, larger)
             source, symbol, target = longer(source, larger), longer(symbol, larger), longer(target, larger)
-            following, weight, waits = longer(following, larger), longer(weight, larger), longer(waits, larger)
+            following, slot = longer(following, larger), indexed(edge_key, made)
             old_ring, ring = ring, np.zeros(larger, np.int32)
             for place in range(queued):
                 ring[place] = old_ring[(head + place) % len(old_ring)]
             head, capacity = 0, larger
-            size = len(slot)
-            while size < 2 * capacity:
-                size *= 2
-            slot = np.full(size, FREE, np.int32)
-            for number in range(made):
-                key = (np.int64(source[number]) * symbols + symbol[number]) * nodes + target[number]
-                probe = hashed(key) & (size - 1)
-                while slot[probe] >= 0:
-                    probe = (probe + 1) & (size - 1)
-                slot[probe] = number
         if jumps + actions * outcomes + 1 > jump_capacity:
             jump_capacity = 2 * jump_capacity + actions * outcomes
-            jump_from, jump_to = longer(jump_from, jump_capacity), longer(jump_to, jump_capacity)
-            jump_next, jump_weight = longer(jump_next, jump_capacity), longer(jump_weight, jump_capacity)
-            size = len(jump_slot)
-            while size < 2 * jump_capacity:
-                size *= 2
-            jump_slot = np.full(size, FREE, np.int32)
-            for number in range(jumps):
-                probe = hashed(np.int64(jump_from[number]) * nodes + jump_to[number]) & (size - 1)
-                while jump_slot[probe] >= 0:
-                    probe = (probe + 1) & (size - 1)
-                jump_slot[probe] = number
-        if p >= controls:  # below a popped symbol there may be something new
+            jump_key, jump_weight = longer(jump_key, jump_capacity), longer(jump_weight, jump_capacity)
+            jump_from, jump_next = longer(jump_from, jump_capacity), longer(jump_next, jump_capacity)
+            jump_slot = indexed(jump_key, jumps)
+        # Phase 3: an edge below a popped symbol is also one of every control that jumped there.
+        if p >= controls:
             jump = landing[p]
             while jump >= 0:
                 new_source[news], new_symbol[news], new_target[news] = jump_from[jump], g, q
                 new_weight[news], news, jump = jump_weight[jump] + d, news + 1, jump_next[jump]
             continue
+        # Phase 4: the moves of a control at the top symbol g: one silent move, the label at reset, or every action's outcomes.
         u = p % machine_states
         s, start = (p // machine_states, FREE) if p < acting else (0, (p - acting) // machine_states)
         is_silent = silent[u, g] >= 0
@@ -275,6 +156,7 @@ def saturate(
                 after, total = place + targets[move], d + cost
                 length = pushes[move] + 1 - pops[move]
                 if length > 0:
+                    # The move leaves symbols in place of g: a path of new edges to q through middle nodes.
                     for position in range(length):
                         left = pushes[move] - 1 - position
                         new_source[news], new_symbol[news] = after, pushed[move, left] if left >= 0 else g
@@ -287,21 +169,21 @@ def saturate(
                             new_target[news], new_weight[news] = after, 0
                         news += 1
                     continue
+                # The move pops g: a jump from the control after it to q, and all edges that leave q by now.
                 key = np.int64(after) * nodes + q
                 mask = len(jump_slot) - 1
                 probe = hashed(key) & mask
-                jump = jump_slot[probe]
-                while jump >= 0 and (jump_from[jump] != after or jump_to[jump] != q):
+                while jump_slot[probe] >= 0 and jump_key[jump_slot[probe]] != key:
                     probe = (probe + 1) & mask
-                    jump = jump_slot[probe]
-                lower = jump < 0 or total < jump_weight[jump]
+                jump = jump_slot[probe]
+                lighter = jump < 0 or total < jump_weight[jump]
                 if jump < 0:
                     jump = jumps
-                    jump_slot[probe], jump_from[jump], jump_to[jump] = jump, after, q
+                    jump_slot[probe], jump_key[jump], jump_from[jump] = jump, key, after
                     jump_next[jump], landing[q] = landing[q], jump
                     landed[q] += 1
                     jumps += 1
-                if lower:
+                if lighter:
                     jump_weight[jump] = total
                     below = leaving[q]
                     while below >= 0:

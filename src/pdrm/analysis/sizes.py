@@ -1,4 +1,10 @@
-"""How large policies get: what Section 5 allows, what can be reached, what training has seen."""
+"""How large policies get: what Section 5 allows, what can be reached, what training has seen.
+
+Theorems 1 to 4 as exact numbers, and the bounds that always hold. A theorem's number is a *blow-up*: how many times |S| × |U|
+rows a policy's table may take. `n` is the number of labels read (one more than the steps where a domain emits one at reset).
+`sizes_record` puts them side by side as plain JSON data for the command, the report and the claims. A bound can have thousands of
+digits: it is given as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pdrm.analysis.reach import MOST_ROWS, Numbers, Reached, reachable_views, reached
+from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k import check_ks
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting
@@ -15,21 +21,29 @@ from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
+from pdrm.product.finite_kernel import Numbers
 
-# --- How large a policy gets: Theorems 1 to 4 of Section 5 as exact numbers, and the bounds that always hold.
-#
-# A theorem's number is a *blow-up*: how many times |S| × |U| rows a policy's table may take. Python's integers are exact,
-# so nothing overflows; `n` is the number of labels read (one more than the steps where a domain emits one at reset).
+EXACT = 2**53
+"""Integers below this are the same in every JSON reader."""
+
+MOST_STEPS = 1_000_000
+"""Steps of an episode: the bounds have about as many digits."""
+
+Record = dict[str, Any]
+Seen = Mapping[str, Any]
+"""What one trained table contains: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
 
 
-def strings_up_to(symbols: int, length: int) -> int:
+def count_strings(symbols: int, length: int) -> int:
     """How many strings of at most so many symbols there are: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
 
-    >>> [strings_up_to(symbols, 3) for symbols in (1, 2, 5)]
+    >>> [count_strings(symbols, 3) for symbols in (1, 2, 5)]
     [4, 15, 156]
     """
     if symbols < 1 or length < 0:
-        raise BadSetting(f"{symbols} symbols and length {length}", fix="at least one symbol, a length from 0 on")
+        raise BadSetting(
+            f"{symbols} symbols and length {length}", fix="use at least one symbol and a non-negative length"
+        )
     return length + 1 if symbols == 1 else (symbols ** (length + 1) - 1) // (symbols - 1)
 
 
@@ -37,7 +51,7 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """Theorem 1, a policy that sees the whole stack: the strings of at most n·m·(e + 1) symbols, as printed.
 
     Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
-    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `stack_strings`.
+    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `count_stack_strings`.
 
     >>> theorem_1(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
     2047
@@ -46,7 +60,7 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """
     if growth.silent_pushes is None:
         return None
-    return strings_up_to(growth.symbols, n * growth.added * (growth.silent_pushes + 1))
+    return count_strings(growth.symbols, n * growth.added * (growth.silent_pushes + 1))
 
 
 def theorem_2(growth: StackGrowth, k: int) -> int:
@@ -55,7 +69,7 @@ def theorem_2(growth: StackGrowth, k: int) -> int:
     >>> [theorem_2(StackGrowth(symbols=5, added=1, silent_pushes=0, begun=1, step=1), k) for k in (0, 1, 2)]
     [1, 6, 31]
     """
-    return strings_up_to(growth.symbols, k)
+    return count_strings(growth.symbols, k)
 
 
 def theorem_4(n: int) -> int:
@@ -70,40 +84,24 @@ def theorem_4(n: int) -> int:
     return 1 << n
 
 
-def stack_strings(growth: StackGrowth, n: int) -> int:
+def count_stack_strings(growth: StackGrowth, n: int) -> int:
     """The strings no longer than the highest stack after n labels: what Theorem 1 means, true of every machine.
 
     The stack the episode begins with is counted, and what a step adds is taken from the machine rather than m(e + 1).
 
-    >>> stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
+    >>> count_stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
     4095
     """
-    return strings_up_to(growth.symbols, growth.longest(n))
+    return count_strings(growth.symbols, growth.longest(n))
 
 
-def digits(number: int) -> float:
+def log10(number: int) -> float:
     """The decimal logarithm of a number too long to print; 0 for 0.
 
-    >>> round(digits(5**16001), 2)
+    >>> round(log10(5**16001), 2)
     11184.22
     """
     return math.log10(number) if number else 0.0
-
-
-# --- The sizes of a task's policies side by side: what Section 5 allows, what can be reached, what training met.
-#
-# `sizes_record` is plain JSON data for the command, the report and the claims. A bound can have thousands of digits: it is given
-# as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
-
-EXACT = 2**53
-"""Integers below this are the same in every JSON reader."""
-
-MOST_STEPS = 1_000_000
-"""Steps of an episode: the bounds have about as many digits."""
-
-Record = dict[str, Any]
-Seen = Mapping[str, Any]
-"""What one trained table holds: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
 
 
 def sizes_record(  # noqa: PLR0913 - named options, each with a default
@@ -127,12 +125,12 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     >>> record["holds"]
     True
     """
-    limit = _limit(domain.step_limit if steps is None else steps)
+    limit = _check_steps(domain.step_limit if steps is None else steps)
     check_ks(ks)
-    growth, walk, views = stack_growth(machine), reached(domain, machine, limit, most), reachable_views(domain, machine)
+    growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
     fewest = {k: views.steps(k) for k in dict.fromkeys(ks)}
     factor, scale = domain.states * len(machine.states), _Scale(growth, limit, _first_label(domain))
-    counters = walk if counting is None else _counting_walk(domain, counting, limit, most)
+    counters = walk if counting is None else _survey_counter(domain, counting, limit, most)
     sizes = [
         scale.size("stack strings", 1, 1, walk, walk.strings),
         scale.size("full policy", 1, factor, walk, walk.rows),
@@ -141,7 +139,7 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         scale.size("CRA policy", 3, factor, counters, counters.rows),
     ]
     for size in sizes:
-        size["seen"] = _seen(size["what"], seen)
+        size["seen"] = _collect_seen(size["what"], seen)
     return {
         "domain": domain.name,
         "machine": machine.name,
@@ -152,21 +150,21 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         "steps": limit,
         "labels": limit + scale.first,
         "sizes": sizes,
-        "growth": _growth(scale, walk, fewest, factor),
+        "growth": _sample_growth(scale, walk, fewest, factor),
         "holds": all(size["holds"] for size in sizes),
     }
 
 
-def _limit(steps: int) -> int:
+def _check_steps(steps: int) -> int:
     """The steps of an episode, refused where their bounds could not be computed."""
     if not 0 <= steps <= MOST_STEPS:
-        raise BadSetting(f"episodes of {steps:,} steps", fix=f"whole numbers from 0 to {MOST_STEPS}: --steps 20")
+        raise BadSetting(f"episodes of {steps:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
     return steps
 
 
-def _counting_walk(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:
+def _survey_counter(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:
     """What an automaton with one counter reaches: its translation's stack is the counter in boxes (Appendix B)."""
-    walk = reached(domain, counting_to_pushdown(counting), steps, most)
+    walk = survey(domain, counting_to_pushdown(counting), steps, most)
     return replace(walk, counters=walk.strings)
 
 
@@ -175,15 +173,15 @@ def _first_label(domain: FiniteDomain) -> int:
     return int(bool((domain.arrays.start_label != NO_LABEL).any()))
 
 
-def number(value: int | None) -> Record | None:
+def to_json(value: int | None) -> Record | None:
     """A number of any length for JSON.
 
-    >>> number(12), number(10**100)
+    >>> to_json(12), to_json(10**100)
     ({'exact': 12, 'log10': 1.0792}, {'exact': None, 'log10': 100.0})
     """
     if value is None:
         return None
-    return {"exact": value if value < EXACT else None, "log10": round(digits(value), 4)}
+    return {"exact": value if value < EXACT else None, "log10": round(log10(value), 4)}
 
 
 class _Scale(NamedTuple):
@@ -201,9 +199,9 @@ class _Scale(NamedTuple):
         return {
             "what": what,
             "theorem": theorem,
-            "printed": number(self.printed(factor, self.limit)),
-            "bound": number(self.bound(factor, self.limit)),
-            "bound_within": number(small_bound),
+            "printed": to_json(self.printed(factor, self.limit)),
+            "bound": to_json(self.bound(factor, self.limit)),
+            "bound_within": to_json(small_bound),
             "reachable": counted,
             "within": within,
             "holds": counted <= small_bound,
@@ -212,7 +210,7 @@ class _Scale(NamedTuple):
 
     def bound(self, factor: int, steps: int) -> int:
         """The rows there are room for within so many steps."""
-        return factor * stack_strings(self.growth, steps + self.first)
+        return factor * count_stack_strings(self.growth, steps + self.first)
 
     def printed(self, factor: int, steps: int) -> int | None:
         """The same by the number that the paper prints."""
@@ -223,38 +221,38 @@ class _Scale(NamedTuple):
 def _k_size(k: int, bound: int, fewest: Numbers, limit: int) -> Record:
     """The size of a k-policy: the bound does not depend on the episode."""
     counted = int((fewest <= limit).sum())
-    bounds = dict.fromkeys(("printed", "bound", "bound_within"), number(bound))
+    bounds = dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound))
     holds = {"holds": len(fewest) <= bound, "printed_holds": len(fewest) <= bound}
     return {"what": f"{k}-policy", "theorem": 2, **bounds, "reachable": counted, "within": limit, "k": k, **holds}
 
 
-def _seen(what: str, seen: Sequence[Seen]) -> list[Record]:
-    """The most of a size that the runs of each agent met."""
+def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
+    """The most of a size that the runs of each agent reached."""
     found: dict[tuple[str, str], list[int]] = {}
     for one in seen:
         agent, k = str(one["agent"]), str(one["k"])
         policy = "full policy" if k == "full" else f"{k}-policy"
-        met = {"stack strings": one.get("strings"), "counter configurations": one.get("counters")}
-        met["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
-        if (count := met.get(what)) is not None:
+        table = {"stack strings": one.get("strings"), "counter configurations": one.get("counters")}
+        table["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
+        if (count := table.get(what)) is not None:
             found.setdefault((agent, k), []).append(int(count))
     return [{"agent": agent, "k": k, "runs": len(counts), "most": max(counts)} for (agent, k), counts in found.items()]
 
 
-def _growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
+def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
     """The sizes after some numbers of steps, close together at first; null where the walk did not get."""
     rows = []
-    for n in _sampled(scale.limit, walk.steps):
+    for n in _choose_samples(scale.limit, walk.steps):
         place = walk.within(n)
         counted: dict[str, int | None] = dict.fromkeys(("strings", "rows", "counters"))
         if place is not None:
             counted = {name: getattr(walk, name)[place] for name in counted}
         views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
-        rows.append({"steps": n, "bound": number(scale.bound(factor, n)), **counted, "views": views})
+        rows.append({"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views})
     return rows
 
 
-def _sampled(limit: int, walked: int) -> list[int]:
+def _choose_samples(limit: int, walked: int) -> list[int]:
     """All numbers up to 20, then about ten a decade and the round ones, the last, and how far the walk got."""
     spread = {round(20 * 1.25**power) for power in range(60)}
     round_ones = {digit * 10**power for power in range(7) for digit in (1, 2, 5)}

@@ -1,4 +1,9 @@
-"""When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided."""
+"""When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided.
+
+Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
+have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
+optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +12,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pdrm.analysis.from_start import Choice, policy_from_start
+from pdrm.analysis.from_start import Choice, search_policy
 from pdrm.analysis.optimal import Optimal
 from pdrm.errors import BadSetting
+from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import Stack
+from pdrm.product.finite_kernel import Numbers
 from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
-# --- Classes of product states: those with the same environment state, machine state and top k symbols.
-
-Numbers = npt.NDArray[np.int64]
+YES, NO, UNDECIDED = "yes", "no", "undecided"
+QUESTIONS = ("same_values", "everywhere", "start")
 MOST_K = 1_000
 """The largest k that is asked about."""
 
 
 def check_ks(ks: Iterable[int]) -> list[int]:
-    """Some k in order, each once; refused where one is no number of symbols, or far too many.
+    """Some k in order, each once; refused where one is not a number of symbols, or far too large.
 
     >>> check_ks([2, 0, 2])
     [0, 2]
@@ -31,19 +36,19 @@ def check_ks(ks: Iterable[int]) -> list[int]:
     found = set()
     for k in ks:
         if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            raise BadSetting(f"k is {k}", fix=f"whole numbers from 0 to {MOST_K}")
+            raise BadSetting(f"k is {k}", fix=f"use integers from 0 to {MOST_K}")
         found.add(int(k))
     return sorted(found)
 
 
-def classes(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
-    """[chosen state]: the number of its class under ~k.
+def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
+    """[chosen state]: the number of its class under ~k: same environment state, machine state and top k symbols.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
     >>> product.explore()
-    >>> [classes(product, np.arange(5), k).tolist() for k in (1, 3)]
+    >>> [classify(product, np.arange(5), k).tolist() for k in (1, 3)]
     [[0, 0, 0, 0, 0], [0, 1, 2, 2, 2]]
     """
     states, stacks = product.states, product.stacks
@@ -57,12 +62,154 @@ def classes(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
     return number
 
 
-# --- Witnesses: product states that look alike and want different things, in words.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question's answer for one k."""
+
+    verdict: str
+    depth: int | None = None
+    """A yes holds for all states within this many steps; None: for all that can be reached."""
+    witness: tuple[int, ...] = ()
+    """Product states that look alike and prove a no."""
+    choice: dict[int, int] = field(default_factory=dict)
+    """A yes of the last two questions: the action for each class, by a member of it."""
+
+
+def answer_questions(optimal: Optimal, k: int) -> dict[str, Answer]:
+    """Answer the three questions for one k.
+
+    >>> from pdrm.analysis.optimal import find_optimal
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.finite_product import FiniteProduct
+    >>> found = find_optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
+    >>> [[answer.verdict for answer in answer_questions(found, k).values()] for k in (4, 5)]
+    [['no', 'no', 'no'], ['yes', 'yes', 'yes']]
+    """
+    asked = optimal.asked
+    number = classify(optimal.product, asked, k)
+    order = np.argsort(number, kind="stable")
+    begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
+    groups = _Groups(asked[order], begins)
+    same = _answer_same_values(optimal, groups)
+    everywhere = _answer_everywhere(optimal, groups)
+    start = _answer_start(optimal, k, everywhere)
+    return dict(zip(QUESTIONS, (same, everywhere, start), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """States sorted by class, and where each class begins."""
+
+    states: Numbers
+    begins: Numbers
+
+    def members(self, group: int) -> Numbers:
+        end = self.begins[group + 1] if group + 1 < len(self.begins) else len(self.states)
+        return self.states[self.begins[group] : end]
+
+    def shallowest(self, product_depth: Integers, groups: Numbers) -> list[int]:
+        """Groups in the order of their nearest pairs of members."""
+        return sorted(groups.tolist(), key=lambda g: (np.sort(product_depth[self.members(g)])[:2].sum(), g))
+
+
+def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
+    x, begins = groups.states, groups.begins
+    if not len(x):
+        return Answer(YES, optimal.depth)
+    lower, upper = optimal.values.lower[x], optimal.values.upper[x]
+    apart = np.maximum.reduceat(lower, begins) > np.minimum.reduceat(upper, begins)
+    surely, possibly = optimal.surely[x], optimal.possibly[x]
+    # Some member's sure action is certainly none of another's.
+    apart |= (np.bitwise_or.reduceat(surely, begins) & ~np.bitwise_and.reduceat(possibly, begins)) != 0
+    known = np.maximum.reduceat(optimal.block[x], begins) == np.minimum.reduceat(optimal.block[x], begins)
+    known &= np.minimum.reduceat(surely, begins) == np.maximum.reduceat(possibly, begins)
+    sizes = np.diff(np.r_[begins, len(x)])
+    known |= sizes == 1
+    for group in np.flatnonzero(~known & ~apart).tolist():  # exact values tell apart what intervals do not
+        values = {optimal.exact.get(int(y)) for y in groups.members(group)}
+        apart[group] = None not in values and len(values) > 1
+    if apart.any():
+        depth = optimal.product.states.depth
+        group = groups.shallowest(depth, np.flatnonzero(apart))[0]
+        return Answer(NO, witness=_find_difference(optimal, groups.members(group)))
+    return Answer(YES, optimal.depth) if known.all() else Answer(UNDECIDED)
+
+
+def _find_difference(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
+    """The nearest two members that certainly differ in value or in optimal actions."""
+    near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
+    lower, upper = optimal.values.lower, optimal.values.upper
+    for second in range(1, len(near)):
+        y = near[second]
+        for x in near[:second]:
+            if lower[x] > upper[y] or lower[y] > upper[x]:
+                return int(x), int(y)
+            if optimal.surely[x] & ~optimal.possibly[y] or optimal.surely[y] & ~optimal.possibly[x]:
+                return int(x), int(y)
+            values = optimal.exact.get(int(x)), optimal.exact.get(int(y))
+            if None not in values and values[0] != values[1]:
+                return int(x), int(y)
+    return tuple(near.tolist())
+
+
+def _answer_everywhere(optimal: Optimal, groups: _Groups) -> Answer:
+    x, begins = groups.states, groups.begins
+    if not len(x):
+        return Answer(YES, optimal.depth)
+    possible = np.bitwise_and.reduceat(optimal.possibly[x], begins)
+    certain = np.bitwise_and.reduceat(optimal.surely[x], begins)
+    if (possible == 0).any():
+        group = groups.shallowest(optimal.product.states.depth, np.flatnonzero(possible == 0))[0]
+        return Answer(NO, witness=find_clash(optimal, groups.members(group)))
+    alone = np.diff(np.r_[begins, len(x)]) == 1  # has an optimal action, whichever it is
+    if ((certain == 0) & ~alone).any():
+        return Answer(UNDECIDED)
+    choice = {
+        int(x[begin]): _first_action(int(actions)) for begin, actions in zip(begins, certain, strict=True) if actions
+    }
+    return Answer(YES, optimal.depth, choice=choice)
+
+
+def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
+    """Few members, the nearest first, that have no optimal action in common: two where two do."""
+    near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
+    possibly = optimal.possibly[near]
+    for second in range(1, len(near)):
+        first = np.flatnonzero(possibly[:second] & possibly[second] == 0)
+        if len(first):
+            return int(near[first[0]]), int(near[second])
+    left, chosen = -1, list[int]()
+    for x, actions in zip(near.tolist(), possibly.tolist(), strict=True):
+        if left & actions != left:
+            left &= actions
+            chosen.append(x)
+    for x in list(chosen):  # strike out those that are not needed
+        rest = [optimal.possibly[y] for y in chosen if y != x]
+        if rest and np.bitwise_and.reduce(rest) == 0:
+            chosen.remove(x)
+    return tuple(chosen)
+
+
+def _answer_start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
+    sure = search_policy(optimal, optimal.surely, k)
+    if isinstance(sure, Choice):
+        return Answer(YES, optimal.depth if sure.cut else None, choice=sure.action)
+    if everywhere.verdict == YES:
+        return Answer(YES, everywhere.depth, choice=everywhere.choice)
+    maybe = search_policy(optimal, optimal.possibly, k)
+    if isinstance(maybe, tuple):
+        return Answer(NO, witness=maybe)
+    return Answer(UNDECIDED)
+
+
+def _first_action(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One product state of a witness: how to get there, what is seen, and what is best to do."""
+    """One product state of a witness, in words: how to get there, what is seen, and what is best to do."""
 
     place: int
     """The environment state."""
@@ -88,7 +235,7 @@ class Situation:
         return asdict(self)
 
 
-def situation(optimal: Optimal, x: int, k: int) -> Situation:
+def describe(optimal: Optimal, x: int, k: int) -> Situation:
     """A product state in words."""
     product, stack = optimal.product, optimal.product.stack(x)
     names = product.domain.actions
@@ -104,156 +251,3 @@ def situation(optimal: Optimal, x: int, k: int) -> Situation:
         bool(optimal.possibly[x] == optimal.surely[x]),
         (float(optimal.values.lower[x]), float(optimal.values.upper[x])),
     )
-
-
-# --- When are k-policies optimal? The three questions of Section 4, each answered yes, no or undecided.
-#
-# Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
-# have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
-# optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
-
-YES, NO, UNDECIDED = "yes", "no", "undecided"
-QUESTIONS = ("same_values", "everywhere", "start")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One question's answer for one k."""
-
-    verdict: str
-    depth: int | None = None
-    """A yes holds for all states within this many steps; None: for all that can be reached."""
-    witness: tuple[int, ...] = ()
-    """Product states that look alike and prove a no."""
-    choice: dict[int, int] = field(default_factory=dict)
-    """A yes of the last two questions: the action for each class, by a member of it."""
-
-
-def answers(optimal: Optimal, k: int) -> dict[str, Answer]:
-    """The three questions for one k.
-
-    >>> from pdrm.analysis.optimal import optimal
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.finite_product import FiniteProduct
-    >>> found = optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
-    >>> [[answer.verdict for answer in answers(found, k).values()] for k in (4, 5)]
-    [['no', 'no', 'no'], ['yes', 'yes', 'yes']]
-    """
-    asked = optimal.asked
-    number = classes(optimal.product, asked, k)
-    order = np.argsort(number, kind="stable")
-    begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
-    groups = _Groups(asked[order], begins)
-    same = _same_values(optimal, groups)
-    everywhere = _everywhere(optimal, groups)
-    start = _start(optimal, k, everywhere)
-    return dict(zip(QUESTIONS, (same, everywhere, start), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """States sorted by class, and where each class begins."""
-
-    states: Numbers
-    begins: Numbers
-
-    def members(self, group: int) -> Numbers:
-        end = self.begins[group + 1] if group + 1 < len(self.begins) else len(self.states)
-        return self.states[self.begins[group] : end]
-
-    def shallowest(self, product_depth: npt.NDArray[np.int32], groups: Numbers) -> list[int]:
-        """Groups in the order of their nearest pairs of members."""
-        return sorted(groups.tolist(), key=lambda g: (np.sort(product_depth[self.members(g)])[:2].sum(), g))
-
-
-def _same_values(optimal: Optimal, groups: _Groups) -> Answer:
-    x, begins = groups.states, groups.begins
-    if not len(x):
-        return Answer(YES, optimal.depth)
-    lower, upper = optimal.values.lower[x], optimal.values.upper[x]
-    apart = np.maximum.reduceat(lower, begins) > np.minimum.reduceat(upper, begins)
-    surely, possibly = optimal.surely[x], optimal.possibly[x]
-    # Some member's sure action is certainly none of another's.
-    apart |= (np.bitwise_or.reduceat(surely, begins) & ~np.bitwise_and.reduceat(possibly, begins)) != 0
-    known = np.maximum.reduceat(optimal.block[x], begins) == np.minimum.reduceat(optimal.block[x], begins)
-    known &= np.minimum.reduceat(surely, begins) == np.maximum.reduceat(possibly, begins)
-    sizes = np.diff(np.r_[begins, len(x)])
-    known |= sizes == 1
-    for group in np.flatnonzero(~known & ~apart).tolist():  # exact values tell apart what intervals do not
-        values = {optimal.exact.get(int(y)) for y in groups.members(group)}
-        apart[group] = None not in values and len(values) > 1
-    if apart.any():
-        depth = optimal.product.states.depth
-        group = groups.shallowest(depth, np.flatnonzero(apart))[0]
-        return Answer(NO, witness=_differing(optimal, groups.members(group)))
-    return Answer(YES, optimal.depth) if known.all() else Answer(UNDECIDED)
-
-
-def _differing(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
-    """The nearest two members that certainly differ in value or in optimal actions."""
-    near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
-    lower, upper = optimal.values.lower, optimal.values.upper
-    for second in range(1, len(near)):
-        y = near[second]
-        for x in near[:second]:
-            if lower[x] > upper[y] or lower[y] > upper[x]:
-                return int(x), int(y)
-            if optimal.surely[x] & ~optimal.possibly[y] or optimal.surely[y] & ~optimal.possibly[x]:
-                return int(x), int(y)
-            values = optimal.exact.get(int(x)), optimal.exact.get(int(y))
-            if None not in values and values[0] != values[1]:
-                return int(x), int(y)
-    return tuple(near.tolist())
-
-
-def _everywhere(optimal: Optimal, groups: _Groups) -> Answer:
-    x, begins = groups.states, groups.begins
-    if not len(x):
-        return Answer(YES, optimal.depth)
-    possible = np.bitwise_and.reduceat(optimal.possibly[x], begins)
-    certain = np.bitwise_and.reduceat(optimal.surely[x], begins)
-    if (possible == 0).any():
-        group = groups.shallowest(optimal.product.states.depth, np.flatnonzero(possible == 0))[0]
-        return Answer(NO, witness=clashing(optimal, groups.members(group)))
-    alone = np.diff(np.r_[begins, len(x)]) == 1  # has an optimal action, whichever it is
-    if ((certain == 0) & ~alone).any():
-        return Answer(UNDECIDED)
-    choice = {int(x[begin]): _lowest(int(actions)) for begin, actions in zip(begins, certain, strict=True) if actions}
-    return Answer(YES, optimal.depth, choice=choice)
-
-
-def clashing(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
-    """Few members, the nearest first, that have no optimal action in common: two where two do."""
-    near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
-    possibly = optimal.possibly[near]
-    for second in range(1, len(near)):
-        first = np.flatnonzero(possibly[:second] & possibly[second] == 0)
-        if len(first):
-            return int(near[first[0]]), int(near[second])
-    left, chosen = -1, list[int]()
-    for x, actions in zip(near.tolist(), possibly.tolist(), strict=True):
-        if left & actions != left:
-            left &= actions
-            chosen.append(x)
-    for x in list(chosen):  # strike out those that are not needed
-        rest = [optimal.possibly[y] for y in chosen if y != x]
-        if rest and np.bitwise_and.reduce(rest) == 0:
-            chosen.remove(x)
-    return tuple(chosen)
-
-
-def _start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
-    sure = policy_from_start(optimal, optimal.surely, k)
-    if isinstance(sure, Choice):
-        return Answer(YES, optimal.depth if sure.cut else None, choice=sure.action)
-    if everywhere.verdict == YES:
-        return Answer(YES, everywhere.depth, choice=everywhere.choice)
-    maybe = policy_from_start(optimal, optimal.possibly, k)
-    if isinstance(maybe, tuple):
-        return Answer(NO, witness=maybe)
-    return Answer(UNDECIDED)
-
-
-def _lowest(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1

@@ -1,7 +1,7 @@
 """What a step can do when only the top of the stack is known: every outcome, whatever lies below.
 
 Values over (environment state, machine state, top) that take the best, or the worst, of these outcomes bound the values of
-all product states with that top, however high their stacks: this is what is known about an open state.
+all product states with that top, however high their stacks: this is what is known about a frontier state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_OUTCOMES = 10_000
 """Outcomes of one step beyond which it is taken to be unbounded."""
 
 
-class Glimpses(NamedTuple):
+class TopSteps(NamedTuple):
     """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's."""
 
     first: Integers
@@ -30,12 +30,13 @@ class Glimpses(NamedTuple):
     """[outcome]: what the machine pays."""
 
 
-def glimpses(table: Table) -> Glimpses:
-    """All outcomes of all steps of a machine.
+def abstract_steps(table: Table) -> TopSteps:
+    """Find all outcomes of all steps of a machine.
 
     >>> from pdrm.language.loading import catalogue
-    >>> seen = glimpses(machine_table := __import__("pdrm").machines.table.tabulate(catalogue("echo"), [frozenset({"a"})]))
-    >>> seen.top[seen.first[0, 0, 1] : seen.first[0, 0, 2]].tolist()
+    >>> from pdrm.machines.tables import tabulate
+    >>> steps = abstract_steps(tabulate(catalogue("echo"), [frozenset({"a"})]))
+    >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
     [2]
     """
     states, labels, tops = table.move.shape
@@ -45,9 +46,9 @@ def glimpses(table: Table) -> Glimpses:
         for label in range(labels):
             for top in range(tops):
                 first[u, label, top] = len(rows)
-                rows += sorted(_outcomes(table, int(table.move[u, label, top]), top))
+                rows += sorted(_find_outcomes(table, int(table.move[u, label, top]), top))
             first[u, label, tops] = len(rows)
-    return Glimpses(
+    return TopSteps(
         first,
         np.array([row[0] for row in rows], np.int32),
         np.array([row[1] for row in rows], np.int32),
@@ -55,7 +56,7 @@ def glimpses(table: Table) -> Glimpses:
     )
 
 
-def _outcomes(table: Table, move: int, top: int) -> set[tuple[int, int, float]]:
+def _find_outcomes(table: Table, move: int, top: int) -> set[tuple[int, int, float]]:
     """State, top and pay after a move and its silent moves, for every stack below the top symbol."""
     if move < 0:
         return set()

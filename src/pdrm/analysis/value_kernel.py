@@ -1,24 +1,23 @@
-"""Value iteration in Numba, component by component, sinks first: on closed products, on products with a frontier, for policies."""
+"""Value iteration in Numba, component by component, sinks first: on closed products, on products with a frontier, for policies.
+
+`solve` (no frontier): a state alone in its component is solved at once, a step back to itself included. A larger component is
+copied out, with what its steps to finished ones bring added to its rewards, and swept until its residual is small enough.
+Between sweeps that choose actions come some that keep them; from the last two of these it is guessed where they lead, and the
+guess is taken back where it was a bad one. However values were found, their error is bounded by their residual.
+
+`tighten` (with a frontier): lower and upper bounds. A component is finished before any that leads to it is begun, so that phases
+that only pop, or only push, take one sweep. The readable twin of both is policy iteration in fractions, `exact.solve_exactly`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from pdrm.analysis.top_abstraction import Glimpses
+from pdrm.analysis.top_abstraction import TopSteps
 from pdrm.domains.finite_domain import DomainArrays
-from pdrm.product.finite_kernel import END
-
-# --- Value iteration in Numba on a product without open states: component by component, sinks first.
-#
-# A state alone in its component is solved at once, a step back to itself included. A larger component is copied out, with
-# what its steps to finished ones are worth added to its rewards, and swept over until its residual is small enough. Between
-# sweeps that choose actions come some that keep them; from the last two of these it is guessed where they lead, and the
-# guess is taken back where it was a bad one. However values were come by, their error is bounded by their residual.
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int32]
+from pdrm.machines.tables import Integers
+from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
 
 CHOOSING = 10
 """Sweeps over a component that choose actions before any that keep them."""
@@ -29,7 +28,7 @@ STRAIGHT = 0.9
 
 
 @njit(cache=True)
-def extremes(
+def find_extremes(
     following: Integers, reward: Floats, place: Integers, probability: Floats
 ) -> tuple[float, float, float, float]:
     """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none)."""
@@ -72,7 +71,7 @@ def solve(
     widest = 0
     for number in range(len(first) - 1):
         widest = max(widest, first[number + 1] - first[number])
-    room = widest if widest > 1 else 0
+    room = widest if widest > 1 else 0  # the arrays of a component, used again for each
     weight = (discount * probability).reshape(len(probability) * actions, outcomes)
     where = np.full(count, -1, np.int32)
     """[x]: its number within the component that is being solved."""
@@ -85,6 +84,7 @@ def solve(
     stop, total = precision * (1.0 - discount), 0
     for number in range(len(first) - 1):
         begin, size = first[number], first[number + 1] - first[number]
+        # A state alone: its best action, a step back to itself solved for.
         if size == 1:
             x = order[begin]
             s = place[x]
@@ -112,6 +112,7 @@ def solve(
                 error[x] = max(error[x], residual / (1.0 - discount))
             continue
 
+        # Phase 1: copy the component out; what leads outside is finished, and becomes part of what is paid.
         for i in range(size):
             where[order[begin + i]] = i
         outside, lowest = 0.0, np.inf
@@ -146,6 +147,7 @@ def solve(
 
         sweeps, leapt, before, bad = 0, False, np.inf, 0
         while True:
+            # Phase 2: a sweep that chooses actions, forwards and backwards in turn at first.
             change = 0.0
             for k in range(size):
                 at = np.uint32(k if sweeps % 2 == 0 or sweeps > CHOOSING else size - 1 - k)
@@ -172,6 +174,7 @@ def solve(
             before, leapt = change, False
             if sweeps <= CHOOSING:
                 continue
+            # Phase 3: sweeps that keep the chosen actions, and the last two changes compared.
             for i in range(size):
                 a = kept_cell[i]
                 kept_paid[i] = paid[i, a]
@@ -198,7 +201,8 @@ def solve(
                 if change <= stop:
                     both = 0.0
                     break
-            # Changes that shrink at one rate and point one way add up to a geometric series; a sweep's rate is at most γ.
+            # Phase 4: leap. Changes that shrink at one rate and point one way add up to a geometric series; a sweep's rate is
+            # at most γ.
             if both > 0.0 and both * both > STRAIGHT * last * new and bad < KEEPING:
                 rate = min(both / last, discount)
                 leapt = True
@@ -207,6 +211,7 @@ def solve(
                     v[i] += rate / (1.0 - rate) * change_of[i]
         total += sweeps
 
+        # Phase 5: the residual of one more sweep bounds the error, however the values were found.
         residual = 0.0
         for k in range(size):
             at = np.uint32(k)
@@ -228,13 +233,6 @@ def solve(
     return total
 
 
-# --- Interval iteration in Numba: bounds of values on a product with open states, component by component, sinks first.
-#
-# A component is finished before any that leads to it is begun, so that phases that only pop, or only push, are one sweep.
-
-Flags = npt.NDArray[np.bool_]
-
-
 @njit(cache=True)
 def tighten(
     order: Integers,
@@ -243,7 +241,7 @@ def tighten(
     reward: Floats,
     place: Integers,
     probability: Floats,
-    looked: Flags,
+    expanded: Flags,
     discount: float,
     precision: float,
     slack: float,
@@ -261,7 +259,7 @@ def tighten(
             change = 0.0
             for position in range(begin, end):
                 x = order[position]
-                if not looked[x]:
+                if not expanded[x]:
                     continue
                 s = place[x]
                 low, high = -np.inf, -np.inf
@@ -294,8 +292,8 @@ def tighten(
 
 
 @njit(cache=True)
-def glimpse_values(
-    seen: Glimpses,
+def tighten_by_top(
+    steps: TopSteps,
     world: DomainArrays,
     first_final: int,
     discount: float,
@@ -322,12 +320,12 @@ def glimpse_values(
                             if p <= 0.0:
                                 continue
                             s2, label = world.next[s, a, o], world.label[s, a, o]
-                            begin, end = seen.first[u, label, top], seen.first[u, label, top + 1]
+                            begin, end = steps.first[u, label, top], steps.first[u, label, top + 1]
                             extreme = -np.inf
                             for outcome in range(begin, end):
-                                v = seen.paid[outcome]
-                                if seen.state[outcome] < first_final and not world.terminal[s2]:
-                                    v += discount * values[s2, seen.state[outcome], seen.top[outcome]]
+                                v = steps.paid[outcome]
+                                if steps.state[outcome] < first_final and not world.terminal[s2]:
+                                    v += discount * values[s2, steps.state[outcome], steps.top[outcome]]
                                 extreme = max(extreme, sign * v)
                             defined = defined and begin < end
                             q += p * (world.reward[s, a, o] + sign * extreme)
@@ -343,11 +341,8 @@ def glimpse_values(
     return sweeps_most
 
 
-# --- What actions are worth, and policies, in Numba.
-
-
 @njit(cache=True)
-def worth(
+def q_values(
     following: Integers, reward: Floats, place: Integers, probability: Floats, discount: float, value: Floats
 ) -> Floats:
     """[x, action]: the expected reward and discounted value of each action."""
@@ -372,13 +367,13 @@ def evaluate(
     reward: Floats,
     place: Integers,
     probability: Floats,
-    looked: Flags,
+    expanded: Flags,
     discount: float,
-    action: npt.NDArray[np.int64],
+    action: Numbers,
     value: Floats,
     sweeps_most: int,
 ) -> float:
-    """Values of one policy, in place; open states keep theirs. Returns the last residual."""
+    """Values of one policy, in place; frontier states keep theirs. Returns the last residual."""
     count, _, outcomes = following.shape
     change = 0.0
     for _ in range(sweeps_most):
@@ -386,7 +381,7 @@ def evaluate(
         for position in range(count):
             # Later states are mostly led to: backwards, so that most of what a state rests on is new.
             x = count - 1 - position
-            if not looked[x]:
+            if not expanded[x]:
                 continue
             a, s, q = action[x], place[x], 0.0
             for o in range(outcomes):
@@ -402,16 +397,16 @@ def evaluate(
 
 
 @njit(cache=True)
-def met(
+def occupancy(
     following: Integers,
     place: Integers,
     probability: Floats,
     discount: float,
-    action: npt.NDArray[np.int64],
+    action: Numbers,
     begin: Floats,
     sweeps_most: int,
 ) -> Floats:
-    """[x]: the discounted number of times that a policy meets each state."""
+    """[x]: the discounted number of times that a policy visits each state."""
     count, _, outcomes = following.shape
     now, total = begin.copy(), begin.copy()
     for _ in range(sweeps_most):

@@ -5,6 +5,5 @@ recorded file (`bench_record`), and the tables and the plot (`bench_display`). R
 benches (`tabular_bench`, `analysis_bench`, `deep_bench`), then its peer (`pycrm_letter`, `storm_product`, `sb3_peer`). A peer
 is an optional package: importing its module raises `MissingPackage`, which says what to install.
 
-`bench_record.record_bench("deep", 20, "docs/benchmarks")` does what `pdrm bench deep --seconds 20 --record docs/benchmarks`
-does, and runs on a GPU machine that has NumPy, JAX, optax, Gymnasium and Lark, but neither the command nor a peer.
+On a GPU `pdrm bench deep` has no peer, and runs where only NumPy, JAX, optax, Gymnasium, Lark and typer are installed.
 """

@@ -21,13 +21,12 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from pdrm.analysis.values import values
+from pdrm.analysis.values import bound_values
 from pdrm.bench.bench_rows import Figures, OnProgress, Row
 from pdrm.bench.storm_product import SOUND, storm_product
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.product.finite_kernel import Bound
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.task import Task
 
 SIDE = 10
@@ -72,7 +71,7 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
     """All rows; small products are repeated for about `seconds` in all, large ones are solved once."""
     on_progress("compiling the kernels", 0.0)
     for task in SIZES:
-        values(bounded(task, 2), DISCOUNT, PRECISION)
+        bound_values(bounded(task, 2), DISCOUNT, PRECISION)
     found: list[Row] = []
     for task, heights in SIZES.items():
         methods = list(SOUND)
@@ -96,7 +95,7 @@ def race_storm(task: str, height: int, methods: Sequence[str], seconds: float) -
     ours, theirs, unsound, apart = list[float](), {method: list[float]() for method in methods}, list[float](), 0.0
     began = clock()
     while not ours or clock() - began < seconds:
-        taken, found = timed(values, product, DISCOUNT, PRECISION)
+        taken, found = timed(bound_values, product, DISCOUNT, PRECISION)
         ours.append(taken)
         middle = (found.lower[compared] + found.upper[compared]) / 2
         for method, times in theirs.items():
@@ -131,7 +130,7 @@ def measure_growth(heights: Heights) -> Iterator[Row]:
         for task in (task for task, bounds in heights.items() if height in bounds):
             built = [timed(bounded, task, height) for _ in range(3)]
             product = built[0][1]
-            solved = [timed(values, product, DISCOUNT, PRECISION) for _ in range(3)]
+            solved = [timed(bound_values, product, DISCOUNT, PRECISION) for _ in range(3)]
             figures = {
                 "growth_states": len(product),
                 "growth_build_s": min(taken for taken, _ in built),
@@ -153,7 +152,7 @@ def bytes_per_state(product: FiniteProduct) -> float:
     >>> bytes_per_state(bounded("letter", 300)) < 300
     True
     """
-    return sum(array.nbytes for array in (*product.states, *product.stacks)) / len(product)
+    return sum(array.nbytes for array in (*product.states.index, *product.states[1:], *product.stacks)) / len(product)
 
 
 def bounded(task: str, height: int) -> FiniteProduct:

@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from pathlib import Path
 from pdrm import __version__
 from pdrm.bench.bench_rows import Figures, OnProgress, Row, flatten
 from pdrm.errors import BadSetting
-from pdrm.files import ensure_folder, write_atomically
+from pdrm.files import write_atomically
 
 BENCHES = ("tabular", "analysis", "deep")
 LONGEST = 3_600
@@ -79,13 +78,6 @@ def _start(bench: str, seconds: float, on_progress: OnProgress) -> tuple[str, It
     from pdrm.bench.deep_bench import bench_deep, uses_gpu
 
     return "deep-gpu" if uses_gpu() else "deep-cpu", bench_deep(seconds, on_progress)
-
-
-def record_bench(bench: str, seconds: float, folder: str | Path) -> Path:
-    """Run a bench, with its progress on standard error, and write its record into a folder; returns the file."""
-    into = ensure_folder(Path(folder), fix="choose another folder")
-    record = run_bench(bench, seconds, lambda what, done: print(f"{done:4.0%} {what}", file=sys.stderr))  # noqa: T201
-    return write_record(record, into)
 
 
 def describe_machine() -> dict[str, str | int | float]:

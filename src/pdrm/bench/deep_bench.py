@@ -2,7 +2,7 @@
 
 All on WaterWorld with its machine. On a processor, seconds are its own, and our PPO takes turns with Stable-Baselines3's: the
 same settings, task and observations. On a GPU, seconds are the wall clock's, with as many environments as fill it and no
-peer. This module loads where only NumPy, JAX, optax, Gymnasium and Lark are installed.
+peer; NumPy, JAX, optax, Gymnasium, Lark and typer are then all that is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pdrm.bench.bench_rows import Figures, OnProgress, Row
 from pdrm.domains.water import WaterWorld
 from pdrm.learning.agents import PPO, Deep
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
-from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, summed
+from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
 from pdrm.product.jax_env.jax_domain import seeded, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
@@ -133,7 +133,7 @@ def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]
         return stepped.envs, stepped.tally
 
     envs, tally = jax.lax.scan(one, envs, None, length=steps)
-    return envs, summed(tally).gained
+    return envs, sum_tally(tally).gained
 
 
 def water_product() -> JaxProduct:

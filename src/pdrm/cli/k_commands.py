@@ -46,7 +46,7 @@ def check_k(
     rule: Annotated[
         str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
     ] = "open",
-    most: Annotated[int, typer.Option(help="States to look at, at most.")] = 1_000_000,
+    most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_000_000,
     memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
     draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate of the strongest yes (JSON).")] = None,
@@ -59,7 +59,7 @@ def check_k(
     from pdrm.analysis.check_k import check_k as checked
     from pdrm.analysis.sufficient_k import QUESTIONS
     from pdrm.domains.paper_domains import names
-    from pdrm.product.finite_kernel import Bound
+    from pdrm.product.finite_product import Bound
 
     _check(only, memory, most, draw)
     where, task, gamma = _task(domain, domain_file, machine, discount)
@@ -113,16 +113,14 @@ def _limited(answer: Answer) -> bool:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Watch | None]:
-    """A line that counts the states looked at, on a terminal."""
+    """A line that counts the states explored, on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("looking") as status:
-        yield lambda looked, most: status.update(
-            f"looking further where it matters: {looked:,} states of at most {most:,}"
-        )
+    with Console(stderr=True).status("exploring") as status:
+        yield lambda states, most: status.update(f"exploring: {states:,} states of at most {most:,}")
 
 
 def _task(
@@ -146,19 +144,19 @@ def _ks(text: str) -> list[int]:
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
-        raise BadSetting(f"--k {text!r} names no whole numbers", fix="--k 0..4, or --k 0,1,5")
+        raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0..4, or --k 0,1,5")
     found = [int(part.strip()[:LONGEST]) for part in parts]
     if max(found) > MOST_K:
-        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"whole numbers from 0 to {MOST_K}: --k 0..4")
+        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"use integers from 0 to {MOST_K}: --k 0..4")
     if dots and found[0] > found[1]:
         raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
     return list(range(found[0], found[1] + 1)) if dots else found
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.check_k import NAMES, lines
+    from pdrm.analysis.check_k import NAMES, format_report
 
-    for line in lines(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
+    for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
     shown = _chosen(report, questions)
     if shown is not None:
@@ -192,7 +190,7 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
-    from pdrm.analysis.check_k import NAMES, value_text
+    from pdrm.analysis.check_k import NAMES, format_value
     from pdrm.drawing.plots import Situation, draw_witness
 
     chosen = _chosen(report, questions)
@@ -207,7 +205,7 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
             len(one.seen),
             f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
             " or ".join(one.actions),
-            value_text(*one.value),
+            format_value(*one.value),
         )
         for one in report.witness(k, question)
     ]
@@ -242,7 +240,7 @@ def _to_learn(report: KReport, questions: list[str]) -> int | str:
     everywhere, start = report.smallest("everywhere"), report.smallest("start")
     if "everywhere" in questions and everywhere is not None:
         return max(everywhere, 1) if _limited(report.answers[everywhere]["everywhere"]) else everywhere
-    enough = start is not None and report.gaps[start].gap[0] <= 0
+    enough = start is not None and report.loss(start)[0] <= 0
     return max(1, start) if start is not None and enough else "full"
 
 
@@ -306,7 +304,7 @@ def _check_certificate(where: FiniteDomain, task: PushdownRewardMachine, proof: 
 def _certified_task(
     proof: Certificate, domain: str | None, machine: str | None
 ) -> tuple[FiniteDomain, PushdownRewardMachine]:
-    """The domain and the machine that a certificate speaks of."""
+    """The domain and the machine that a certificate is about."""
     from pdrm.task import Task
 
     try:

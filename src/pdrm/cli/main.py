@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import signal
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +55,19 @@ class Commands(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = load_command(name)
         return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
+        """List the commands in the help, without importing what they need."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summarise_command(name)) for name in COMMANDS])
+
+
+def summarise_command(name: str) -> str:
+    """The first line of a command's docstring, read from its source."""
+    source = Path(__file__).with_name(f"{COMMANDS[name]}.py").read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    (command,) = (node for node in functions if node.name == name.replace("-", "_"))
+    return (ast.get_docstring(command) or "").partition("\n")[0]
 
 
 def load_command(name: str) -> Any:  # noqa: ANN401 - Typer's own class

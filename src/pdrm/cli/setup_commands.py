@@ -81,7 +81,7 @@ class Group:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
-    """Say what is installed, what is missing, on which device JAX runs, and how to mend it.
+    """Say what is installed, what is missing, on which device JAX runs, and how to fix it.
 
     The exit code is 1 where something that everything needs is missing. Example: pdrm doctor
     """

@@ -1,4 +1,4 @@
-"""`pdrm sizes`: how many rows each kind of policy takes: the theorems' bounds, what can be reached, what training met."""
+"""`pdrm sizes`: how many rows each kind of policy takes: the theorems' bounds, what can be reached, what training reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from pdrm.cli.machine_commands import Json, machine_text
 from pdrm.cli.output import next_command, print_json
-from pdrm.errors import BadSetting
+from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 def sizes(
-    task: Annotated[str, typer.Argument(help="A domain, a domain's file, or a machine (in any word at all).")],
+    task: Annotated[str, typer.Argument(help="A domain, a domain's file, or a machine (then every word can happen).")],
     machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name for the domain.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of an episode. [the domain's limit]")] = None,
     k: Annotated[str, typer.Option("--k", help="The k-policies to count.")] = "0,1,2",
@@ -53,13 +53,11 @@ def sizes(
 
     ks = _ks(k)
     if steps is not None and steps < 0:
-        raise BadSetting(f"--steps {steps}", fix="a whole number from 0 on: --steps 20")
+        raise BadSetting(f"--steps {steps}", fix="use a non-negative integer: --steps 20")
     found = _task(task, machine)
     seen = []
     if runs is not None:
-        from pdrm.experiments.seen_in_training import seen_in_training
-
-        seen = seen_in_training(runs, found.domain, found.given)
+        seen = count_tables(runs, found.domain, found.given)
     record = sizes_record(found.domain, found.machine, steps=steps, ks=ks, counting=found.counting, seen=seen)
     record["blowup"] = _blowup(found)
     if output is not None:
@@ -75,16 +73,50 @@ def sizes(
     _next(task, found, machine, trained=bool(seen))
 
 
+def count_tables(folder: Path, domain: FiniteDomain, machine: AnyMachine) -> list[dict[str, Any]]:
+    """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
+    `sizes_record` takes them."""
+    from pdrm.domains.array_domain import domain_bytes
+    from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.learning.run import POLICY, read_spec
+
+    if not folder.is_dir():
+        raise BadRunFolder(f"there is no folder {folder}", fix="train some: pdrm train letter -o runs")
+    found = []
+    for run in sorted(file.parent for file in folder.rglob(POLICY)):
+        spec = read_spec(run)
+        own = spec.task.domain
+        if spec.agent.deep or not isinstance(own, FiniteDomain) or spec.task.machine != machine:
+            continue
+        if domain_bytes(own) == domain_bytes(domain):
+            about = {"run": run.name, "agent": spec.agent.name, "k": spec.agent.k, "seed": spec.seed}
+            found.append({**about, **_count_table(run / POLICY)})
+    return found
+
+
+def _count_table(policy: Path) -> dict[str, int | None]:
+    """What one run's table contains; the strings of a table that sees only the top of the stack are not its own."""
+    from pdrm.learning.tabular.policy import load_policy
+    from pdrm.learning.tabular.policy_table import CounterVectors
+    from pdrm.product.views import FullStack
+
+    table = load_policy(policy).table
+    memories = len(set(table.node.tolist()))
+    counts = isinstance(table.memory, CounterVectors)
+    whole = isinstance(table.view, FullStack) and not counts
+    return {"rows": len(table), "strings": memories if whole else None, "counters": memories if counts else None}
+
+
 def _ks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
-        raise BadSetting(f"--k {text!r} is no list of whole numbers", fix="--k 0,1,2")
+        raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0,1,2")
     return [int(part[:LONGEST]) for part in parts]
 
 
 def _task(name: str, machine: str | None) -> Task:
     """The domain and the machines that a task's name means."""
-    from pdrm.analysis.palindrome import all_words
+    from pdrm.analysis.size_claims import all_words
     from pdrm.domains import names
     from pdrm.domains.domain_files import find_domain
     from pdrm.errors import CannotTranslate
@@ -94,7 +126,7 @@ def _task(name: str, machine: str | None) -> Task:
 
     alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue_names())
     if alone and machine is not None:
-        raise BadSetting(f"`{name}` is a machine already", fix="leave --machine out, or name a domain")
+        raise BadSetting(f"`{name}` is already a machine", fix="leave --machine out, or name a domain")
     domain = None if alone else find_domain(name)
     own = name if domain is None else machine or domain.machine
     if own is None:
@@ -102,7 +134,9 @@ def _task(name: str, machine: str | None) -> Task:
     given = parse(machine_text(own), own)
     counting = given if isinstance(given, CountingRewardAutomaton) else None
     if counting is not None and counting.counters > 1:
-        fault = f"`{counting.name}` has {counting.counters} counters, and no stack counts as they do"
+        fault = (
+            f"`{counting.name}` has {counting.counters} counters, and only one counter can be translated into a stack"
+        )
         raise CannotTranslate(fault, fix="give a pushdown machine, or an automaton with one counter")
     if domain is not None and machine is None and domain.name in COUNTED:
         automaton = catalogue(COUNTED[domain.name])
@@ -115,10 +149,10 @@ def _blowup(task: Task) -> list[dict[str, Any]] | None:
     """Theorem 4 measured, where the machine is the one it is about."""
     from dataclasses import asdict
 
-    from pdrm.analysis.palindrome import MACHINE, blowup
+    from pdrm.analysis.size_claims import MACHINE, measure_blowup
     from pdrm.language.loading import catalogue
 
-    return [asdict(row) for row in blowup()] if task.machine == catalogue(MACHINE) else None
+    return [asdict(row) for row in measure_blowup()] if task.machine == catalogue(MACHINE) else None
 
 
 def print_sizes(record: dict[str, Any]) -> None:
@@ -168,7 +202,7 @@ def _print_growth(console: Any, record: dict[str, Any]) -> None:  # noqa: ANN401
 def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401 - rich's console
     from rich.table import Table
 
-    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "moves a letter", "1-policy")
+    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "moves per letter", "1-policy")
     table = Table(*heads, title="Theorem 4: two counters that simulate the stack", title_justify="left", box=None)
     for row in rows:
         moves = "not run" if row["most_moves"] is None else f"{row['most_moves']:,}"
@@ -196,7 +230,9 @@ def _walked(size: dict[str, Any], record: dict[str, Any]) -> str:
 
 
 def _seen_text(seen: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} runs)" for one in seen)
+    return ", ".join(
+        f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})" for one in seen
+    )
 
 
 def _next(name: str, task: Task, machine: str | None, *, trained: bool) -> None:

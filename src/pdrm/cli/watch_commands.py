@@ -28,7 +28,7 @@ TALLEST = 16
 
 def replay(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
-    seed: Annotated[int, typer.Option(help="Of the episode.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
     """Watch a trained policy, the stack (or the counters) beside the grid.
@@ -114,7 +114,9 @@ def film(
     output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
         "water.gif"
     ),
-    seed: Annotated[int, typer.Option(help="Of the episode (not one of those that `pdrm evaluate` plays).")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The seed of the episode (not one of those that `pdrm evaluate` plays).")
+    ] = 0,
     every: Annotated[int, typer.Option(help="Steps from picture to picture.")] = 10,
 ) -> None:
     """Film a trained WaterWorld agent, the machine's state and stack beside it.

@@ -1,6 +1,7 @@
 """Where an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
 
-Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium. Read in this order:
+Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium, so that
+`gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
 
 - `finite_domain`: the labelled MDP as arrays, and what must hold of it; `outcomes` builds one from a readable function;
 - `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name;
@@ -9,37 +10,74 @@ Nothing here knows of machines. Importing this chapter registers its environment
 - `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
 """
 
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.domain_files import find_domain, load_domain, save_domain
-from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
-from pdrm.domains.finite_env import IDS, FiniteEnv, register_domains
-from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
-from pdrm.domains.gymnasium_table import from_gymnasium
-from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.domains.paper_domains import domain, names, settings
+from __future__ import annotations
 
-__all__ = [
-    "IDS",
-    "NO_LABEL",
-    "DomainArrays",
-    "FiniteDomain",
-    "FiniteEnv",
+from typing import TYPE_CHECKING
+
+from gymnasium.envs.registration import register, registry
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.domains.array_domain import from_arrays
+    from pdrm.domains.domain_files import find_domain, load_domain, save_domain
+    from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
+    from pdrm.domains.finite_env import FiniteEnv
+    from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
+    from pdrm.domains.gymnasium_table import from_gymnasium
+    from pdrm.domains.outcomes import Outcome, Start, from_outcomes
+    from pdrm.domains.paper_domains import domain, names, settings
+
+__all__ = [  # noqa: RUF022 - in the order one needs them
+    # By name, and in files
+    "domain",
+    "names",
+    "settings",
+    "find_domain",
+    "load_domain",
+    "save_domain",
+    # Your own
+    "parse_map",
+    "read_map",
     "GridMap",
+    "grid_domain",
+    "from_gymnasium",
+    "from_arrays",
+    "from_outcomes",
     "Outcome",
     "Start",
-    "domain",
-    "find_domain",
-    "from_arrays",
-    "from_gymnasium",
-    "from_outcomes",
-    "grid_domain",
-    "load_domain",
-    "names",
-    "parse_map",
+    # What a domain is
+    "FiniteDomain",
+    "DomainArrays",
+    "NO_LABEL",
     "pick",
-    "read_map",
-    "save_domain",
-    "settings",
+    "FiniteEnv",
+    "IDS",
+    "WATER_IDS",
 ]
 
-register_domains()
+__getattr__, __dir__ = lazy(__name__)
+
+IDS = {
+    "pdrm/LetterEnv-v0": "letter",
+    "pdrm/TreasureMaze5x5-v0": "maze-5x5",
+    "pdrm/TreasureMaze10x10-v0": "maze-10x10",
+    "pdrm/TreasureMaze20x20-v0": "maze-20x20",
+    "pdrm/MultipleTreasureMaze10x10-v0": "multi-10x10",
+    "pdrm/MultipleTreasureMaze20x20-v0": "multi-20x20",
+    "pdrm/DeliverWorld-8-v0": "deliver-8",
+    "pdrm/DeliverWorld-4-8-v0": "deliver-4-8",
+    "pdrm/PaintWorld-v0": "paint",
+    "pdrm/Echo-v0": "echo",
+}
+"""Gymnasium's name of each finite domain. The step limit is the environment's own, so the registry adds none."""
+
+WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
+"""Gymnasium's name of each WaterWorld."""
+
+for _id, _name in IDS.items():
+    if _id not in registry:
+        register(_id, entry_point="pdrm.domains.finite_env:FiniteEnv", kwargs={"domain": _name})
+for _id, _name in WATER_IDS.items():
+    if _id not in registry:
+        register(_id, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": _name})

@@ -1,4 +1,4 @@
-"""A finite domain as a Gymnasium environment, and all domains in its registry: `gymnasium.make("pdrm/LetterEnv-v0")`."""
+"""A finite domain as a Gymnasium environment: the same states, actions, labels, rewards and probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.envs.registration import register, registry
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
 
@@ -84,31 +83,3 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         caption = f"step {self.steps}" if self._label is None else f"step {self.steps}  {{{', '.join(events)}}}"
         draw = draw_text if self.render_mode == "ansi" else draw_state
         return draw(self.domain, self.state, caption)
-
-
-IDS = {
-    "pdrm/LetterEnv-v0": "letter",
-    "pdrm/TreasureMaze5x5-v0": "maze-5x5",
-    "pdrm/TreasureMaze10x10-v0": "maze-10x10",
-    "pdrm/TreasureMaze20x20-v0": "maze-20x20",
-    "pdrm/MultipleTreasureMaze10x10-v0": "multi-10x10",
-    "pdrm/MultipleTreasureMaze20x20-v0": "multi-20x20",
-    "pdrm/DeliverWorld-8-v0": "deliver-8",
-    "pdrm/DeliverWorld-4-8-v0": "deliver-4-8",
-    "pdrm/PaintWorld-v0": "paint",
-    "pdrm/Echo-v0": "echo",
-}
-"""Gymnasium's name of each finite domain. The step limit is the environment's own, so the registry adds none."""
-
-WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
-"""Gymnasium's name of each WaterWorld."""
-
-
-def register_domains() -> None:
-    """Register every domain with Gymnasium, once."""
-    for name, domain in IDS.items():
-        if name not in registry:
-            register(name, entry_point="pdrm.domains.finite_env:FiniteEnv", kwargs={"domain": domain})
-    for name, world in WATER_IDS.items():
-        if name not in registry:
-            register(name, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": world})

@@ -539,10 +539,10 @@ class Run:
         """Episodes of a network, all at once."""
         import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
-        from pdrm.learning.deep.networks import side_by_side  # noqa: PLC0415
+        from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
 
         learner, policy = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed]), self.policy
-        learner.training.state = learner.training.state._replace(network=side_by_side([policy.network]))  # type: ignore[union-attr]
+        learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))  # type: ignore[union-attr]
         (test,) = learner.play(episodes, seed)
         more = {"cut_off": int(learner.played.cut_off.sum())}
         return test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), more

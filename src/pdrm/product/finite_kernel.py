@@ -1,8 +1,7 @@
-"""The finite product's states as arrays, and every step from them, in Numba; the rule at the bound of the stack."""
+"""The states of the finite product as arrays that grow, and every step from them, in Numba."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,52 +9,28 @@ import numpy.typing as npt
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
-from pdrm.errors import BadSetting
 from pdrm.machines.stacks import FULL, OK, Stacks
 from pdrm.machines.step_kernel import step
-from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.machines.tables import Integers, Table
+from pdrm.product.hash_kernel import Index, hashed
 
-# --- The product's states as arrays that a kernel extends in place, and the rule at the bound of the stack.
+Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 END = -1
-"""In `next`: the episode is over, and worth nothing more. Also where an outcome has probability 0."""
+"""In `next`: the episode is over, and nothing more is paid. Also where an outcome has probability 0."""
 
 RULES = ("open", "block", "fail")
 OPEN, BLOCK, FAIL = range(3)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The highest stack the product is built for, and what happens to a step that would exceed it.
-
-    `open`: it leads to a product state that is kept but not looked beyond; only an interval of its value is known. The
-    problem is the paper's own. `block`: it pays, but environment and machine stay as they were. `fail`: it pays, and the
-    episode ends. Both of these change the problem, and what is found then holds for the changed one.
-
-    >>> Bound(), Bound(12, "fail").number
-    (Bound(height=None, rule='open'), 2)
-    """
-
-    height: int | None = None
-    rule: str = "open"
-
-    def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise BadSetting(f"no rule at the bound is called `{self.rule}`", fix=f"one of {', '.join(RULES)}")
-        if self.height is not None and self.height < 0:
-            raise BadSetting(f"the stack's bound is {self.height}", fix="a whole number from 0 on")
-        if self.height is None and self.rule != "open":
-            raise BadSetting(f"the rule `{self.rule}` needs a bound", fix="name the highest stack: --height 12")
-
-    @property
-    def number(self) -> int:
-        """The rule as a kernel reads it."""
-        return RULES.index(self.rule)
+"""What happens to a step that would exceed the bound of the stack (see `finite_product.Bound`)."""
 
 
 class States(NamedTuple):
     """Product states in the order they were found; the rest of the arrays is room."""
 
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    """State of a key: (stack * environment states + environment state) * machine states + machine state."""
     place: Integers
     """[x]: the environment state."""
     state: Integers
@@ -63,132 +38,118 @@ class States(NamedTuple):
     node: Integers
     """[x]: the stack."""
     depth: Integers
-    """[x]: the fewest steps to it, as far as looked."""
+    """[x]: the fewest steps to it, as far as the product was explored."""
     origin: Integers
     """[x]: the state it was found from, or -1 at a start."""
     via: Integers
     """[x]: the action and outcome it was found by (action * outcomes + outcome), or the number of the start."""
-    looked: npt.NDArray[np.bool_]
-    """[x]: whether its steps have been taken. One that is not is open: its value is only known to lie in an interval."""
+    expanded: Flags
+    """[x]: whether its steps have been taken. If not, it is on the frontier: only an interval of its value is known."""
     next: Integers
-    """[x, action, outcome]: the state a step leads to, or END."""
-    reward: Rewards
-    """[x, action, outcome]: what it pays, environment and machine together."""
-    slot: Integers
-    """A hash table of the states, four slots a state: -1, or a state."""
-    made: npt.NDArray[np.int64]
-    """[1]: how many states there are."""
+    """[x, action, outcome]: the state a step leads to, or END. In a survey: [0, action, outcome]."""
+    reward: Floats
+    """[x, action, outcome]: what it pays, environment and machine together. In a survey: [0, action, outcome]."""
 
     @classmethod
-    def room(cls, actions: int, outcomes: int, capacity: int) -> States:
-        """No state yet, and room for a power of two of them.
+    def room(cls, actions: int, outcomes: int, capacity: int, *, survey: bool = False) -> States:
+        """No state yet, and room for `capacity`; a survey keeps no steps.
 
         >>> States.room(actions=4, outcomes=2, capacity=8).next.shape
         (8, 4, 2)
         """
         place, state, node, depth, origin, via = (np.zeros(capacity, np.int32) for _ in range(6))
-        return cls(
-            place,
-            state,
-            node,
-            depth,
-            origin,
-            via,
-            np.zeros(capacity, np.bool_),
-            np.full((capacity, actions, outcomes), END, np.int32),
-            np.zeros((capacity, actions, outcomes), np.float64),
-            np.full(4 * capacity, -1, np.int32),
-            np.zeros(1, np.int64),
-        )
+        steps = (0 if survey else capacity, actions, outcomes)
+        expanded, following, reward = np.zeros(capacity, np.bool_), np.full(steps, END, np.int32), np.zeros(steps)
+        return cls(Index.room(capacity), place, state, node, depth, origin, via, expanded, following, reward)
+
+    def grown(self) -> States:
+        """The same states in twice the room."""
+        made, capacity = int(self.index.used[0]), 2 * len(self.place)
+        larger = States.room(self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0)
+        for old, new in zip(self[1:], larger[1:], strict=True):
+            new[:made] = old[:made]
+        return larger._replace(index=Index.of(self.index.key[:made], capacity))
 
     @property
     def bytes_each(self) -> int:
-        """Memory that one state takes, its slots included."""
-        return 6 * 4 + 1 + int(np.prod(self.next.shape[1:])) * 12 + 4 * 4
-
-
-# --- Taking every step from product states, in Numba.
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_29, _32 = np.uint64(29), np.uint64(32)
+        """Memory that one state takes, its key and its two slots included."""
+        return 6 * 4 + 1 + int(np.prod(self.next.shape[1:])) * 12 + 8 + 2 * 4
 
 
 @njit(cache=True)
-def find(states: States, place: int, state: int, node: int) -> tuple[int, int]:
-    """The product state, or -1, and the slot it has or would have."""
-    slot, places, machine, nodes = states.slot, states.place, states.state, states.node
+def add(states: States, key: int, place: int, state: int, node: int) -> int:
+    """The number of a product state, given one if it is new; there must be room."""
+    slot, keys, used = states.index
     mask = len(slot) - 1
-    word = np.uint64(node) * _MULTIPLIER
-    word = (word ^ (word >> _29) ^ np.uint64(place * 64 + state)) * _MULTIPLIER
-    probe = int(word >> _32) & mask
-    while slot[probe] >= 0:
-        x = slot[probe]
-        if places[x] == place and machine[x] == state and nodes[x] == node:
-            return int(x), probe
+    probe = hashed(key) & mask
+    while slot[probe] >= 0 and keys[slot[probe]] != key:
         probe = (probe + 1) & mask
-    return -1, probe
+    if slot[probe] < 0:
+        x = used[0]
+        slot[probe], keys[x], used[0] = x, key, x + 1
+        states.place[x], states.state[x], states.node[x] = place, state, node
+    return int(slot[probe])
 
 
+# The loop is flat, and its arrays are taken out of their tuples first: a function called with tuples of arrays inside the loop
+# counts references to each of them, and the whole is many times slower.
 @njit(cache=True)
-def add(states: States, place: int, state: int, node: int, probe: int) -> int:
-    """A new product state in its slot; there must be room."""
-    x = int(states.made[0])
-    states.place[x], states.state[x], states.node[x] = place, state, node
-    states.slot[probe] = x
-    states.made[0] = x + 1
-    return x
-
-
-@njit(cache=True)
-def place_all(states: States) -> None:
-    """Put all states into empty slots."""
-    for x in range(states.made[0]):
-        _, probe = find(states, states.place[x], states.state[x], states.node[x])
-        states.slot[probe] = x
-
-
-@njit(cache=True)
-def look(
+def expand(
     table: Table,
     stacks: Stacks,
     world: DomainArrays,
     states: States,
-    chosen: npt.NDArray[np.int64],
+    chosen: Numbers,
     first: int,
     height: int,
     rule: int,
 ) -> tuple[int, int]:
-    """Take every step from the chosen states, from number `first` on.
+    """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
-    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then go on).
+    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then go on). A state
+    that is expanded again changes nothing. The readable twin of a step is `Problem.steps` in `pdrm.analysis.checker`.
     """
-    actions, outcomes = states.next.shape[1], states.next.shape[2]
+    slot, keys, used = states.index
+    places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth
+    origin, via, expanded, following, reward = states.origin, states.via, states.expanded, states.next, states.reward
+    survey = len(following) == 0
+    world_next, world_label, world_reward, terminal = world.next, world.label, world.reward, world.terminal
+    domain_states, actions, outcomes = world_next.shape
+    machine_states, first_final = table.move.shape[0], table.first_final
+    mask = len(slot) - 1
     for number in range(first, len(chosen)):
         x = chosen[number]
-        s, u, node = states.place[x], states.state[x], states.node[x]
-        if states.made[0] + actions * outcomes > len(states.place):
+        s, u, node = places[x], machine_state[x], nodes[x]
+        if used[0] + actions * outcomes > len(places):
             return number, FULL
         for a in range(actions):
             for o in range(outcomes):
                 if world.probability[s, a, o] <= 0.0:
                     continue
-                after, at, paid, status = step(table, stacks, u, node, world.label[s, a, o])
+                # the environment moves, and the machine reads the label
+                s2 = world_next[s, a, o]
+                u2, node2, paid, status = step(table, stacks, u, node, world_label[s, a, o])
                 if status != OK:
                     return number, status
-                s2 = world.next[s, a, o]
-                states.reward[x, a, o] = paid + world.reward[s, a, o]
+                # the end of the episode, and the rule at the bound of the stack
+                ended = u2 >= first_final or terminal[s2]
+                above = not ended and stacks.height[node2] > height
                 y = END
-                if after < table.first_final and not world.terminal[s2]:
-                    above = stacks.height[at] > height
-                    if above and rule == BLOCK:
-                        y = x
-                    elif not (above and rule == FAIL):
-                        y, probe = find(states, s2, after, at)
-                        if y < 0:
-                            y = add(states, s2, after, at, probe)
-                            states.depth[y] = states.depth[x] + 1
-                            states.origin[y] = x
-                            states.via[y] = a * outcomes + o
-                states.next[x, a, o] = y
-        states.looked[x] = True
+                if above and rule == BLOCK:
+                    y = x
+                elif (survey or not ended) and not (above and rule == FAIL):
+                    # the number of the product state, given one if it is new
+                    key = (np.int64(node2) * domain_states + s2) * machine_states + u2
+                    probe = hashed(key) & mask
+                    while slot[probe] >= 0 and keys[slot[probe]] != key:
+                        probe = (probe + 1) & mask
+                    if slot[probe] < 0:
+                        y = used[0]
+                        slot[probe], keys[y], used[0] = y, key, y + 1
+                        places[y], machine_state[y], nodes[y] = s2, u2, node2
+                        depth[y], origin[y], via[y], expanded[y] = depth[x] + 1, x, a * outcomes + o, ended
+                    y = slot[probe]
+                if not survey:
+                    following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]
+        expanded[x] = True
     return len(chosen), OK

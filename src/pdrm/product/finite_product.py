@@ -1,72 +1,57 @@
-"""The reachable product of a finite domain and a machine (Definition 2), built from the starts outwards, up to a bound."""
+"""The reachable product of a finite domain and a machine (Definition 2), built from the starts outwards, up to a bound.
+
+States are numbered as they are found, nearest first. Those that have not been expanded, because they lie beyond the bound or
+nobody asked, are the frontier.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import ProductTooLarge, UndefinedMove
+from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
+from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import tabulate
+from pdrm.machines.tables import Integers, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, Bound, States, add, find, look, place_all
-
-# --- Ways to a product state in words: the labels read, and the actions taken.
-
-
-def word_to(product: FiniteProduct, x: int) -> str:
-    """The labels of a shortest way to a state, as `pdrm step` reads them.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.finite_product import FiniteProduct
-    >>> product = FiniteProduct(domain("maze-5x5"), catalogue("treasure-maze"))
-    >>> product.explore(depth=2)
-    >>> word_to(product, 5), actions_to(product, 5)
-    ('u u', ('u', 'u'))
-    """
-    arrays, labels = product.domain.arrays, product.domain.labels
-    start, steps = product.path(x)
-    read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
-    s = int(arrays.start_state[start])
-    for action, outcome in steps:
-        read.append(labels[arrays.label[s, action, outcome]])
-        s = int(arrays.next[s, action, outcome])
-    return " ".join("+".join(sorted(label)) or "-" for label in read)
-
-
-def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
-    """The actions of a shortest way to a state."""
-    return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
-
-
-def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
-    """The error that says which word the machine has no move for, from a state with such a step."""
-    arrays, s = product.domain.arrays, int(product.states.place[x])
-    word = word_to(product, x)
-    for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
-        status = step(product.table, product.stacks, product.states.state[x], product.states.node[x], label)[3]
-        if status == UNDEFINED:
-            word = f"{word} {'+'.join(sorted(product.domain.labels[label])) or '-'}".strip()
-            break
-    return UndefinedMove(
-        f"the machine `{product.machine.name}` has no move at the end of `{word}`",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
-    )
-
-
-# --- The reachable product of a finite domain and a machine (Definition 2), built from the starts outwards.
-#
-# States are numbered as they are found, nearest first. What lies beyond the bound, or has not been looked at yet, is open.
+from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, States, add, expand
 
 FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
 """Bytes that a product may take unless told otherwise."""
 
-Numbers = npt.NDArray[np.int64]
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The highest stack the product is built for, and what happens to a step that would exceed it.
+
+    `open`: it leads to a product state that is kept but not expanded; only an interval of its value is known. The
+    problem is the paper's own. `block`: it pays, but environment and machine stay as they were. `fail`: it pays, and the
+    episode ends. Both of these change the problem, and what is found then holds for the changed one.
+
+    >>> Bound(), Bound(12, "fail").number
+    (Bound(height=None, rule='open'), 2)
+    """
+
+    height: int | None = None
+    rule: str = "open"
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise BadSetting(f"there is no rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}")
+        if self.height is not None and self.height < 0:
+            raise BadSetting(f"the bound of the stack is {self.height}", fix="use a non-negative integer")
+        if self.height is None and self.rule != "open":
+            raise BadSetting(f"the rule `{self.rule}` needs a bound", fix="give the highest stack: --height 12")
+
+    @property
+    def number(self) -> int:
+        """The rule as a kernel reads it."""
+        return RULES.index(self.rule)
 
 
 class FiniteProduct:
@@ -76,7 +61,7 @@ class FiniteProduct:
     >>> from pdrm.language.loading import catalogue
     >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
     >>> product.explore()
-    >>> len(product), product.open.size, product.stack(4)
+    >>> len(product), product.frontier.size, product.stack(4)
     (5, 0, ('stain', 'stain', 'stain', 'stain', 'stain', '#'))
     """
 
@@ -86,19 +71,24 @@ class FiniteProduct:
         machine: PushdownRewardMachine,
         bound: Bound | None = None,
         memory: int = MEMORY,
+        *,
+        survey: bool = False,
     ) -> None:
+        """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
         self.domain, self.machine, self.bound, self.memory = domain, machine, bound or Bound(), memory
         self.table = tabulate(machine, domain.labels)
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
-        self.states = States.room(actions, outcomes, max(FIRST_ROOM, _power_of_two(2 * actions * outcomes)))
+        room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
+        self.states = States.room(actions, outcomes, room, survey=survey)
+        self.survey = survey
         self._bytes_each = self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
-        self.probability = _summing_to_1(domain.arrays.probability)
+        self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
-        self.start_probability = _summing_to_1(domain.arrays.start_probability)
+        self.start_probability = _normalize(domain.arrays.start_probability)
         """[start]"""
         self.layers: list[int] = []
-        """How many states there were after each look one step further."""
+        """How many states there were after each step outwards."""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
         """[start]: its product state, or END where there is none or it has no chance."""
         self.start_paid = np.zeros(len(self.starts))
@@ -106,27 +96,37 @@ class FiniteProduct:
         self._start()
 
     def __len__(self) -> int:
-        return int(self.states.made[0])
+        return int(self.states.index.used[0])
 
     @property
-    def open(self) -> Numbers:
-        """The states that have not been looked beyond."""
-        return np.flatnonzero(~self.states.looked[: len(self)])
+    def expanded(self) -> Flags:
+        """[x]: whether its steps have been taken."""
+        return self.states.expanded[: len(self)]
 
     @property
-    def next(self) -> npt.NDArray[np.int32]:
+    def frontier(self) -> Numbers:
+        """The states that have not been expanded."""
+        return np.flatnonzero(~self.expanded)
+
+    @property
+    def next(self) -> Integers:
         """[x, action, outcome]: the state a step leads to, or END."""
         return self.states.next[: len(self)]
 
     @property
-    def reward(self) -> npt.NDArray[np.float64]:
+    def reward(self) -> Floats:
         """[x, action, outcome]: what it pays."""
         return self.states.reward[: len(self)]
 
     @property
-    def place(self) -> npt.NDArray[np.int32]:
+    def place(self) -> Integers:
         """[x]: the environment state."""
         return self.states.place[: len(self)]
+
+    @property
+    def steps(self) -> tuple[Integers, Floats, Integers, Floats]:
+        """What kernels need of every step: `next`, `reward`, `place` and `probability`."""
+        return self.next, self.reward, self.place, self.probability
 
     def stack(self, x: int) -> Stack:
         """The stack of a state, top first."""
@@ -147,34 +147,37 @@ class FiniteProduct:
         return int(self.states.via[x]), steps[::-1]
 
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
-        """Look one step further from all open states, again and again: to a depth, until nothing is open, or until a
-        further look would begin with more than `most` states."""
-        edge = self.lookable(self.open)
+        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
+        begin with more than `most` states."""
+        edge = self.expandable(self.frontier)
         while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
             if most is not None and len(self) > most:
                 return
             self._refuse_if_too_large(len(edge), depth)
             before = len(self)
-            self.look(edge)
+            self.expand(edge)
             self.layers.append(len(self))
-            edge = self.lookable(np.arange(before, len(self)))  # all that was open has been looked at
+            edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))  # all older ones are
 
-    def look(self, chosen: Numbers) -> None:
-        """Take every step from these states."""
+    def expand(self, chosen: Numbers, most: int | None = None) -> bool:
+        """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
         first = 0
         height = np.iinfo(np.int32).max if self.bound.height is None else self.bound.height
         while first < len(chosen):
-            self._room(len(chosen) - first)
-            first, status = look(
+            if most is not None and len(self) > most:
+                return False
+            self._make_room(len(chosen) - first)
+            first, status = expand(
                 self.table, self.stacks, self.domain.arrays, self.states, chosen, first, height, self.bound.number
             )
             if status == UNDEFINED:
                 raise undefined_move(self, int(chosen[first]))
             if status == FULL:
                 self.stacks = self.stacks.room(self.stacks.capacity)
+        return most is None or len(self) <= most
 
-    def lookable(self, chosen: Numbers) -> Numbers:
-        """Those of some open states that lie within the bound."""
+    def expandable(self, chosen: Numbers) -> Numbers:
+        """Those of some frontier states that lie within the bound."""
         height = self.bound.height
         if height is None or self.bound.rule != "open":
             return chosen
@@ -194,36 +197,38 @@ class FiniteProduct:
         for k, (place, label) in enumerate(zip(arrays.start_state, arrays.start_label, strict=True)):
             if arrays.start_probability[k] == 0:
                 continue
+            state, node, self.start_paid[k] = self._begin(int(label))
+            ended = state >= self.table.first_final or bool(arrays.terminal[place])
+            if self.survey or not ended:
+                self._make_room(1)
+                key = (node * self.domain.states + int(place)) * self.table.move.shape[0] + state
+                count, x = len(self), add(self.states, key, int(place), state, node)
+                if x == count:
+                    self.states.origin[x], self.states.via[x], self.states.expanded[x] = -1, k, ended
+                self.starts[k] = END if ended else x
+        self.layers.append(len(self))
+
+    def _begin(self, label: int) -> tuple[int, int, float]:
+        """The machine's state and stack at the first action, after the label at reset if there is one, and what it paid."""
+        while True:
             state, node, paid, status = begin(self.table, self.stacks)
             if label != NO_LABEL and status == OK and state < self.table.first_final:
                 first = paid
                 state, node, paid, status = step(self.table, self.stacks, state, node, label)
                 paid += first
             if status == UNDEFINED:
-                word = "+".join(sorted(self.domain.labels[label])) or "-"
-                raise UndefinedMove(f"the machine has no move for the first label `{word}`", fix="add a rule")
-            self.start_paid[k] = paid
-            if state < self.table.first_final and not arrays.terminal[place]:
-                x, probe = find(self.states, place, state, node)
-                if x < 0:
-                    x = add(self.states, place, state, node, probe)
-                    self.states.origin[x], self.states.via[x] = -1, k
-                self.starts[k] = x
-        self.layers.append(len(self))
+                fault = f"the machine has no move for the first label `{_word(self.domain.labels[label])}`"
+                raise UndefinedMove(fault, fix="add a rule")
+            if status == OK:
+                return int(state), int(node), float(paid)
+            self.stacks = self.stacks.room(self.stacks.capacity)
 
-    def _room(self, wanted: int) -> None:
+    def _make_room(self, wanted: int) -> None:
         """Make room for at least as many new states as one state can lead to, for `wanted` if memory allows."""
         made, capacity = len(self), len(self.states.place)
         each = self.next.shape[1] * self.next.shape[2]
-        if made + each <= capacity and made + min(wanted, capacity) <= capacity:
-            return
-        larger = States.room(self.next.shape[1], self.next.shape[2], 2 * capacity)
-        for name, old in self.states._asdict().items():
-            if name not in ("slot", "made"):
-                getattr(larger, name)[:made] = old[:made]
-        larger.made[0] = made
-        place_all(larger)
-        self.states = larger
+        if made + each > capacity or made + min(wanted, capacity) > capacity:
+            self.states = self.states.grown()
 
     def _refuse_if_too_large(self, edge: int, depth: int | None) -> None:
         """Guess from its growth how large the product becomes, and stop while it is still small."""
@@ -253,13 +258,53 @@ class FiniteProduct:
             )
 
 
-def _summing_to_1(probability: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def word_to(product: FiniteProduct, x: int) -> str:
+    """The labels of a shortest way to a state, as `pdrm step` reads them.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> product = FiniteProduct(domain("maze-5x5"), catalogue("treasure-maze"))
+    >>> product.explore(depth=2)
+    >>> word_to(product, 5), actions_to(product, 5)
+    ('u u', ('u', 'u'))
+    """
+    arrays, labels = product.domain.arrays, product.domain.labels
+    start, steps = product.path(x)
+    read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
+    s = int(arrays.start_state[start])
+    for action, outcome in steps:
+        read.append(labels[arrays.label[s, action, outcome]])
+        s = int(arrays.next[s, action, outcome])
+    return " ".join(map(_word, read))
+
+
+def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
+    """The actions of a shortest way to a state."""
+    return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
+
+
+def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
+    """The error that says which word the machine has no move for, from a state with such a step."""
+    arrays, s = product.domain.arrays, int(product.states.place[x])
+    word = word_to(product, x)
+    for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
+        status = step(product.table, product.stacks, product.states.state[x], product.states.node[x], label)[3]
+        if status == UNDEFINED:
+            word = f"{word} {_word(product.domain.labels[label])}".strip()
+            break
+    return UndefinedMove(
+        f"the machine `{product.machine.name}` has no move at the end of `{word}`",
+        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
+    )
+
+
+def _word(label: Label) -> str:
+    return "+".join(sorted(label)) or "-"
+
+
+def _normalize(probability: Floats) -> Floats:
     """The probabilities, whose sums may be off by as much as a domain may round them."""
     return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << (least - 1).bit_length()
 
 
 def _count(number: float) -> str:

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pdrm.learning.deep.networks import side_by_side
-from pdrm.learning.deep.recurrent_ppo import Lstm, Memory, along, gates, lstm, remembered
+from pdrm.learning.deep.networks import stack_trees
+from pdrm.learning.deep.recurrent_ppo import Memory, gate_inputs, new_lstm, step_memory, unroll
 
 LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
 
@@ -14,7 +14,7 @@ LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
 def step_by_step(weight, first, share, kept):
     memory, hidden = first, []
     for number in range(LENGTH):
-        memory = remembered(Lstm(None, weight, None), memory, share[number], kept[number])
+        memory, _ = step_memory(weight, memory, share[number], kept[number])
         hidden.append(memory.hidden)
     return jnp.stack(hidden)
 
@@ -30,7 +30,7 @@ def sequences():
 
 
 def test_sequences_are_steps(sequences):
-    np.testing.assert_allclose(along(*sequences), step_by_step(*sequences), atol=1e-6)
+    np.testing.assert_allclose(unroll(*sequences), step_by_step(*sequences), atol=1e-6)
 
 
 def test_the_way_back_is_the_derivative(sequences):
@@ -38,14 +38,14 @@ def test_the_way_back_is_the_derivative(sequences):
     kept = sequences[3]
     ours, theirs = (
         jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2))(*sequences[:3])
-        for way in (along, step_by_step)
+        for way in (unroll, step_by_step)
     )
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=2e-5), ours, theirs)
 
 
 def test_mapped_over_runs(sequences):
     twice = jax.tree.map(lambda part: jnp.stack((part, part * 0.5)), sequences)
-    found = jax.vmap(jax.grad(lambda weight, *rest: along(weight, *rest).sum()))(*twice)
+    found = jax.vmap(jax.grad(lambda weight, *rest: unroll(weight, *rest).sum()))(*twice)
     for number in range(2):
         one = jax.tree.map(lambda part, number=number: part[number], twice)
         expected = jax.grad(lambda weight, *rest: step_by_step(weight, *rest).sum())(*one)
@@ -54,7 +54,7 @@ def test_mapped_over_runs(sequences):
 
 def test_it_is_torchs():
     torch = pytest.importorskip("torch")
-    network = lstm(np.random.default_rng(0), INPUTS, UNITS)
+    network = new_lstm(np.random.default_rng(0), INPUTS, UNITS)
     peer = torch.nn.LSTM(INPUTS, UNITS)
     with torch.no_grad():
         peer.weight_ih_l0.copy_(torch.tensor(np.asarray(network.inputs).T))
@@ -64,6 +64,6 @@ def test_it_is_torchs():
         x = np.random.default_rng(1).normal(size=(LENGTH, BATCH, INPUTS)).astype(np.float32)
         expected = peer(torch.tensor(x))[0].numpy()
     nothing = jnp.zeros((1, BATCH, UNITS))
-    share = jax.vmap(lambda now: gates(side_by_side([network]), now))(jnp.asarray(x))
-    hidden = along(network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH)))
+    share = jax.vmap(lambda now: gate_inputs(stack_trees([network]), now))(jnp.asarray(x))
+    hidden = unroll(network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH)))
     np.testing.assert_allclose(hidden[:, 0], expected, atol=1e-6)

@@ -1,5 +1,6 @@
 """The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
 
+import json
 import signal
 
 import jax
@@ -10,21 +11,22 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.buffers import RolloutBuffer
 
+from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for
+from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for, kind_of
 from pdrm.learning.deep.deep_learner import needed_depth
+from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
-from pdrm.learning.run import Run, RunSpec, begin, execute, is_done, train
+from pdrm.learning.run import Run, RunSpec, execute, is_done
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.product.jax_env.jax_domain import seeded, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
-from tests.learning.deep.worlds import leaves
 
 
 def test_advantages_are_those_of_stable_baselines3():
@@ -91,49 +93,59 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     assert gained >= 3_000
 
 
-TINY = {"n_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 2, "net_arch": (8,), "total_timesteps": 384}
+TINY = PPO(
+    n_envs=4, n_steps=16, batch_size=32, n_epochs=2, net_arch=(8,), total_timesteps=384, test_every=128, test_episodes=5
+)
 
 
-def spec(**given):
-    return RunSpec(Task("echo"), PPO(**{**TINY, "test_every": 128, **given}), seed=1)
+def runs(folder, agent=TINY, seeds=(0, 1)):
+    """Runs on Echo, one per seed, and their folders."""
+    specs = [RunSpec(Task("echo"), agent, seed) for seed in seeds]
+    return specs, [folder / str(seed) for seed in seeds]
 
 
-def test_a_second_ctrl_c_in_the_middle_of_a_test_keeps_the_last_checkpoint(tmp_path):
-    execute([spec()], [tmp_path / "whole"])
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of two runs that were not stopped, and what their watcher was told."""
+    folder, told = tmp_path_factory.mktemp("whole"), []
+    execute(*runs(folder), told.append)
+    return folder, told
+
+
+@pytest.mark.parametrize("presses", [1, 2])  # a second Ctrl-C acts at once, in the middle of a test
+def test_runs_that_were_stopped_go_on_to_the_same_end(presses, whole, tmp_path):
     calls = []
 
     def stop(status):
         calls.append(status)
-        if len(calls) == 2:
-            for _ in range(2):
+        if len(calls) == 2 * presses - 1:  # two runs are told of after each test
+            for _ in range(presses):
                 signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        execute([spec()], [tmp_path / "cut"], stop)
-    assert not is_done(tmp_path / "cut")
-    execute([spec()], [tmp_path / "cut"])
-    for file in ("policy.npz", "policy.json", "curve.csv"):
-        assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+        execute(*runs(tmp_path), stop)
+    assert not any(is_done(folder) for folder in runs(tmp_path)[1])
+    execute(*runs(tmp_path))
+    for file in (
+        f"{seed}/{name}" for seed in (0, 1) for name in ("policy.npz", "policy.json", "curve.csv", "spec.json")
+    ):
+        assert (tmp_path / file).read_bytes() == (whole[0] / file).read_bytes()
+    assert len(Run.load(tmp_path / "0").curve.tests) == 3
 
 
-def test_the_policy_of_a_run(tmp_path):
-    execute([spec()], [tmp_path])
-    run = Run.load(tmp_path)
-    assert run.curve.returns.shape == (3, 5)
-    with pytest.raises(BadPolicyFile, match="policy of a deep agent"):
-        load_policy(tmp_path / "policy.npz")
-    policy = run.policy
+def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
+    files = [tmp_path / f"policy.{ending}" for ending in ("npz", "json")]
+    for file in files:
+        file.write_bytes((whole[0] / "1" / file.name).read_bytes())
+    with pytest.raises(BadPolicyFile, match="policy of a deep agent") as told:
+        load_policy(files[0])
+    assert "pdrm.load_deep_policy(" in told.value.fix
+    policy = load_deep_policy(str(files[0]), domain("echo"))
     assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
-    (tmp_path / "policy.npz").write_bytes(b"no")
+    assert json.loads(files[1].read_text())["about"]["seed"] == 1
+    files[0].write_bytes(b"no")
     with pytest.raises(BadPolicyFile):
-        run.policy  # noqa: B018 - reading it is what fails
-
-
-def test_the_same_seed_gives_the_same_network():
-    once, again = (begin([spec()]).training for _ in range(2))
-    for training in (once, again):
-        training.advance(2)
-    assert leaves(once.state) == leaves(again.state)
+        load_deep_policy(files[0], domain("echo"))
 
 
 def test_wrong_settings_are_refused():
@@ -159,13 +171,16 @@ def test_wrong_settings_are_refused():
         agent_for(Task("echo"), "ppo", {"n_step": 3})
     with pytest.raises(UnknownAgent, match="ppoo"):
         algorithm_of("ppoo")
+    with pytest.raises(UnknownAgent, match="ppoo"):
+        kind_of("ppoo")
     with pytest.raises(BadSetting, match="cannot choose"):
-        RunSpec(Task("letter"), SAC(), seed=0).check()
+        RunSpec(Task("letter"), SAC(), 0).check()
 
 
 def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
     """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
-    policy = train("echo", PPO(k="none", **TINY), folder=tmp_path).policy
+    execute(*runs(tmp_path, TINY.with_settings(k="none"), seeds=[0]))
+    policy = load_deep_policy(tmp_path / "0" / "policy.npz", domain("echo"))
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
     rng, different = np.random.default_rng(0), 0
@@ -180,7 +195,7 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
 
 
 def test_the_depth_is_what_the_task_can_need():
-    def depth(domain, k="1", machine=None):
+    def depth(domain, k=1, machine=None):
         return needed_depth(Task(domain, machine), PPO(k=k))
 
     assert [depth(name) for name in ("maze-5x5", "maze-10x10", "deliver-8")] == [32, 152, 32]
@@ -195,15 +210,15 @@ def test_the_depth_is_what_the_task_can_need():
     assert depth("water-17", machine=own) == 1024
 
 
-def test_episodes_that_a_full_stack_cuts_off_are_counted(tmp_path):
+def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
     """Echo with room for two letters at most; the share is told on the way and kept."""
     told = []
-    execute([spec(depth=3)], [tmp_path / "tight"], told.append)
+    execute(*runs(tmp_path, TINY.with_settings(depth=3), seeds=[0]), told.append)
     shares = [status.facts["cut_off"] for status in told]
     assert len(shares) == 3
     assert all(0 < share <= 1 for share in shares)
-    tight = Run.load(tmp_path / "tight")
-    assert tight.result["cut_off"] == shares[-1]
-    assert 0 <= tight.evaluate(4)["cut_off"] <= 4
-    execute([spec()], [tmp_path / "roomy"])
-    assert Run.load(tmp_path / "roomy").result["cut_off"] == 0
+    run = Run.load(tmp_path / "0")
+    assert run.result["cut_off"] == shares[-1]
+    assert 0 <= run.evaluate(4)["cut_off"] <= 4
+    assert [status.facts["cut_off"] for status in whole[1]] == [0] * 6
+    assert Run.load(whole[0] / "0").result["cut_off"] == 0

@@ -98,7 +98,7 @@ def test_truncation_is_no_end(filled):
     ]
     assert cut
     steps, envs = (np.array(column) for column in zip(*cut, strict=True))
-    _, _, after, ended, _ = buffer.imagined(np.repeat(steps, 20), np.repeat(envs, 20))
+    _, _, after, ended, _ = buffer.imagine(np.repeat(steps, 20), np.repeat(envs, 20))
     final = after[:, 42 + 2] == 1
     assert ended.tolist() == final.astype(float).tolist()
 
@@ -200,7 +200,7 @@ def test_agents_take_it(agent):
 
 def test_an_observation_that_is_no_vector_is_refused():
     env = wrap(FiniteEnv("letter"), LETTER, "info", TopK(1))
-    with pytest.raises(BadSetting, match="no vector"):
+    with pytest.raises(BadSetting, match="not a vector"):
         CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)
 
 
@@ -211,8 +211,8 @@ def test_an_observation_that_is_no_vector_is_refused():
         (TopK(2), {"view": TopK(1)}, "observations are not those"),
         (TopK(2), {"view": TopK(0)}, "observations are not those"),
         (TopK(1), {"machine": catalogue("figure-1")}, "observations are not those"),
-        (TopK(1), {"counterfactuals": -1}, "whole number from 0 on"),
-        (TopK(1), {"counterfactuals": 1.5}, "whole number from 0 on"),
+        (TopK(1), {"counterfactuals": -1}, "non-negative integer"),
+        (TopK(1), {"counterfactuals": 1.5}, "non-negative integer"),
     ],
 )
 def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
@@ -240,5 +240,5 @@ def test_an_environment_without_a_machine_is_refused():
         device="cpu",
         seed=0,
     )
-    with pytest.raises(BadSetting, match="says nothing of a machine"):
+    with pytest.raises(BadSetting, match="has no `machine`"):
         agent.learn(10)

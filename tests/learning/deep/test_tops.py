@@ -11,9 +11,9 @@ from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import replay as cf
-from pdrm.learning.deep import sac
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
-from pdrm.learning.deep.replay import Experience, Row, experience, tops_of
+from pdrm.learning.deep.networks import weighted_mean
+from pdrm.learning.deep.replay import Row, find_tops, replay_window
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import FullStack, TopK
@@ -41,15 +41,15 @@ def same(one, other):
 def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
     product, settings = jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)), DQN(counterfactuals=1)
-    tops, machine, ends = tops_of(product, settings), catalogue("paint"), set()
-    step = jax.jit(lambda row, at, least: experience(product, settings, row, at, least))
+    tops, machine, ends = find_tops(product, settings), catalogue("paint"), set()
+    step = jax.jit(lambda row, at, least: replay_window(product, settings, row, at, least))
     ask = machine.states.index("ask")
     for stains, (label, events) in every(range(1, 8), enumerate(PAINT.labels)):
         if not any(event.startswith("soap") for event in events):
             continue
         real = product.machine.packed(ask, (2,) * stains + (1,))
-        kept = tops.packed(jnp.int32(ask), tops.number(real))
-        least = jnp.where(tops.whole(kept), 0, tops.needed)
+        kept = tops.pack(jnp.int32(ask), tops.number(real))
+        least = tops.least(kept)
         row = window([label])._replace(before=jnp.zeros((1, PAINT.states)), after=jnp.zeros((1, PAINT.states)))
         right = step(row, real, 0)
         assert same(step(row, kept, least), right)
@@ -63,16 +63,16 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9))
     product = jax_product(where, POPPING, TopK(1))
     settings = {steps: DQN(n_steps=steps, gamma=0.5, counterfactuals=1) for steps in (1, 2, 3)}
-    tops, lengths = tops_of(product, settings[3]), set()
+    tops, lengths = find_tops(product, settings[3]), set()
     assert tops.symbols == (4 if most > 1 else 2)
     step = {
-        steps: jax.jit(lambda row, at, least, chosen=chosen: experience(product, chosen, row, at, least))
+        steps: jax.jit(lambda row, at, least, chosen=chosen: replay_window(product, chosen, row, at, least))
         for steps, chosen in settings.items()
     }
     for symbols, labels in every(every((2, 3), repeat=4), every((0, 1), repeat=3)):
         real = product.machine.packed(0, (*symbols, 1))
-        kept = tops.packed(jnp.int32(0), tops.number(real))
-        found = step[3](window(labels), kept, jnp.where(tops.whole(kept), 0, tops.needed))
+        kept = tops.pack(jnp.int32(0), tops.number(real))
+        found = step[3](window(labels), kept, tops.least(kept))
         length = round(float(-jnp.log2(found.discount)))
         assert same(found, step[length](window(labels[:length]), real, 0))
         lengths.add(length)
@@ -84,7 +84,7 @@ def test_a_push_onto_a_full_stack_teaches_nothing():
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product, settings = jax_product(where, machine, FullStack(), depth=3), DQN(counterfactuals=1)
     weights = [
-        float(experience(product, settings, window([0]), product.machine.packed(0, (2,) * pushed + (1,))).weight)
+        float(replay_window(product, settings, window([0]), product.machine.packed(0, (2,) * pushed + (1,))).weight)
         for pushed in (0, 1, 2)
     ]
     assert weights == [1, 1, 0]
@@ -102,5 +102,4 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     assert runs.cut_off == runs.ended > 0
     for old, new in zip(before, jax.tree.leaves(runs.state.network), strict=True):
         assert np.array_equal(old, np.asarray(new))
-    empty = Experience(*[jnp.zeros(2)] * 6, jnp.zeros(2))
-    assert float(sac._mean(jnp.ones(2), empty)) == 0
+    assert float(weighted_mean(jnp.ones(2), jnp.zeros(2))) == 0

@@ -8,7 +8,7 @@ import pytest
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN
-from pdrm.learning.deep.replay import begin_experiences, experience, lived, sampled_rows, tops_of
+from pdrm.learning.deep.replay import begin_past, collect, find_tops, replay_window, sample_windows
 from pdrm.machines.configurations import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, seeded, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
@@ -25,8 +25,8 @@ def past():
     def anything(_seen, keys):
         return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
 
-    begun = jax.jit(lambda: begin_experiences(product, SETTINGS, seeded(0)))()
-    return product, jax.jit(lambda past: lived(product, SETTINGS, past, anything))(begun)[0]
+    begun = jax.jit(lambda: begin_past(product, SETTINGS, seeded(0)))()
+    return product, jax.jit(lambda past: collect(product, SETTINGS, past, anything))(begun)[0]
 
 
 def by_hand(rows, state, stack):
@@ -42,10 +42,10 @@ def by_hand(rows, state, stack):
 
 
 def test_windows_pay_what_the_machine_would_have_paid(past):
-    product, lived_through = past
-    rows = sampled_rows(lived_through.replay, jax.random.key(0), 60, 4)
+    product, collected = past
+    rows = sample_windows(collected.replay, jax.random.key(0), 60, 4)
     assert bool(rows.over.any())
-    step, ends = jax.jit(lambda row, at: experience(product, SETTINGS, row, at)), set()
+    step, ends = jax.jit(lambda row, at: replay_window(product, SETTINGS, row, at)), set()
     for number in range(60):
         row = jax.tree.map(lambda part, number=number: part[number], rows)
         for state, stack in (("listen", ("#",)), ("speak", ("a", "#")), ("speak", ("b", "a", "#"))):
@@ -66,19 +66,19 @@ def test_windows_pay_what_the_machine_would_have_paid(past):
 
 
 def test_windows_are_rows_of_one_environment_in_order(past):
-    _, lived_through = past
-    rows = sampled_rows(lived_through.replay, jax.random.key(1), 100, 4)
+    _, collected = past
+    rows = sample_windows(collected.replay, jax.random.key(1), 100, 4)
     following = np.asarray(rows.before[:, 1:] == rows.after[:, :-1]).all(axis=-1)
     assert (following | np.asarray(rows.over[:, :-1])).all()
 
 
 def test_what_was_observed_are_the_tops_of_stacks(past):
-    product, lived_through = past
-    tops = tops_of(product, SETTINGS)
-    seen = {int(number) for number in np.flatnonzero(np.asarray(lived_through.tops))}
-    rows = lived_through.replay.rows.configuration
+    product, collected = past
+    tops = find_tops(product, SETTINGS)
+    seen = {int(number) for number in np.flatnonzero(np.asarray(collected.tops))}
+    rows = collected.replay.rows.configuration
     flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[: 40 * 3], rows)
     assert {int(number) for number in jax.vmap(tops.number)(flat)} <= seen
     for number in seen:
-        packed = tops.packed(jnp.int32(0), jnp.int32(number))
+        packed = tops.pack(jnp.int32(0), jnp.int32(number))
         assert int(tops.number(packed)) == number

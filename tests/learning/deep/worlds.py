@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
 from pdrm.language.loading import parse
+from pdrm.learning.agents import Deep
+from pdrm.learning.deep.deep_training import Algorithm
+from pdrm.learning.deep.many_envs import Envs, Tally, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import JaxDomain, Moved, finite_domain, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
@@ -54,11 +57,6 @@ def target():
     return jax_product(domain, IDLE, None, depth=2)
 
 
-def leaves(tree):
-    """The arrays of a tree as lists, comparable."""
-    return [leaf.tolist() for leaf in jax.tree.leaves(tree)]
-
-
 def errand(cells=7, visits=6, step_limit=100):
     """A row of cells whose ends are to be visited in turn; each visit goes on the stack, and only the last one pays."""
     last = cells - 1
@@ -72,3 +70,35 @@ def errand(cells=7, visits=6, step_limit=100):
     ]
     head = "name errand\nevents l r\nexclusive l r\nstack # v\nstart u0\nfinal done\notherwise stay 0\n"
     return jax_product(finite_domain(row), parse(head + "\n".join(rules) + "\n"), TopK(1), depth=visits + 2)
+
+
+class Walking(NamedTuple):
+    """Where a walker stands."""
+
+    network: Any
+    envs: Envs
+
+
+class Walked(NamedTuple):
+    """What a walker's step came to."""
+
+    tally: Tally
+
+
+def _walk(product, settings, state):
+    stepped = step_envs(product, state.envs, jnp.zeros(settings.n_envs, jnp.int32))
+    return state._replace(envs=stepped.envs), Walked(stepped.tally)
+
+
+WALKER = Algorithm(
+    name="walker",
+    settings=Deep,
+    network=lambda _product, _settings, _rng: jnp.zeros(1),
+    begin=lambda product, settings, network, key: Walking(network, begin_envs(product, settings, key)),
+    iterate=_walk,
+    steps_per_iteration=lambda settings: settings.n_envs,
+    act=lambda _product, _settings, _network: lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32)),
+    memory=lambda _settings, _count: (),
+    continuous=False,
+)
+"""Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""

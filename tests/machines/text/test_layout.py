@@ -9,26 +9,27 @@ from pdrm.language.loading import catalogue, catalogue_names, catalogue_text, pa
 from pdrm.language.writer import lay_out, space_out, to_text
 
 
-@pytest.mark.parametrize("name", catalogue_names())
-def test_the_machine_and_the_comments_stay(name):
-    before = catalogue_text(name)
-    after = lay_out(before, name)
-    assert parse(after, f"{name}.pdrm") == catalogue(name)
-    assert re.findall("//.*", after) == re.findall("//.*", before)
-    assert lay_out(after, name) == after
+def test_the_machine_and_the_comments_stay():
+    for name in catalogue_names():
+        before = catalogue_text(name)
+        after = lay_out(before, name)
+        assert parse(after, f"{name}.pdrm") == catalogue(name)
+        assert re.findall("//.*", after) == re.findall("//.*", before)
+        assert lay_out(after, name) == after
 
 
-@pytest.mark.parametrize("name", catalogue_names())
-def test_the_catalogue_is_laid_out(name):
-    assert lay_out(catalogue_text(name), name) == catalogue_text(name)
+def test_the_catalogue_is_laid_out():
+    for name in catalogue_names():
+        assert lay_out(catalogue_text(name), name) == catalogue_text(name)
 
 
-@pytest.mark.parametrize("name", catalogue_names())
-def test_squeezed_text_is_laid_out_alike(name):
-    lines = [
-        line if line.startswith("    ") else re.sub(r"\s+", " ", line) for line in to_text(catalogue(name)).splitlines()
-    ]
-    assert lay_out("\n".join(lines), name) == to_text(catalogue(name))
+def test_squeezed_text_is_laid_out_alike():
+    for name in catalogue_names():
+        lines = [
+            line if line.startswith("    ") else re.sub(r"\s+", " ", line)
+            for line in to_text(catalogue(name)).splitlines()
+        ]
+        assert lay_out("\n".join(lines), name) == to_text(catalogue(name))
 
 
 def test_blocks_are_indented_by_four():
@@ -120,18 +121,15 @@ def test_what_cannot_be_read_is_said_with_its_place():
             lay_out(text, "f.pdrm")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_machines_are_written_in_full():
+    for text in [
         "name      all\nevents    a b\nexclusive a b\nstack     # A\nstates    u dead\nstart     u\nfinal     f g\notherwise go f -1\n\n"
         "u -> dead : a, # / eps, 0\nu -> g    : b, A / A A, 1\n",
         "name      count\nevents    a\ncounters  2\nstates    u dead\nstart     u\nfinal\notherwise error\n\nu -> u : a, [0, -] / [+1, 0], 0\n",
         "name      plain\nevents    a\nstates    u v\nstart     u\nfinal     f\notherwise stay 0.5\n\nu -> f : a, 1\n",
         "name      bare\nevents\nstart     u\nfinal\notherwise stay 0\n",
-    ],
-)
-def test_machines_are_written_in_full(text):
-    assert to_text(parse(text)) == text
+    ]:
+        assert to_text(parse(text)) == text
 
 
 def test_spaces_between_words_and_signs():

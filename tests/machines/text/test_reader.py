@@ -19,9 +19,8 @@ def rules(text: str) -> tuple[Transition, ...]:
     return machine.transitions
 
 
-@pytest.mark.parametrize(
-    ("text", "guard"),
-    [
+def test_guards_mean_what_they_say():
+    for text, guard in [
         ("{}", Exactly(frozenset())),
         ("{a,t}", Exactly(frozenset("at"))),
         ("eps", SILENT),
@@ -33,11 +32,9 @@ def rules(text: str) -> tuple[Transition, ...]:
         ("a & (b | t)", And((Event("a"), Or((Event("b"), Event("t")))))),
         ("!(a | b)", Not(Or((Event("a"), Event("b"))))),
         ("((a))", Event("a")),
-    ],
-)
-def test_guards_mean_what_they_say(text, guard):
-    (rule,) = rules(f"u -> f : {text}, # / eps, 1")
-    assert rule.guard == guard
+    ]:
+        (rule,) = rules(f"u -> f : {text}, # / eps, 1")
+        assert rule.guard == guard
 
 
 def test_a_rule_has_its_parts():

@@ -8,7 +8,7 @@ from pdrm.language.writer import lay_out, to_text
 from tests.strategies import machines
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(machines())
 def test_written_and_read_again(machine):
     text = to_text(machine)

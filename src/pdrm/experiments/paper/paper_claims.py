@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pdrm.analysis.palindrome import size_claims
+from pdrm.analysis.size_claims import size_claims
 from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import (
     DOES_NOT_HOLD,

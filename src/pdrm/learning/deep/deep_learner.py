@@ -24,7 +24,7 @@ from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy, save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.many_envs import Episodes
-from pdrm.learning.deep.networks import load_arrays, side_by_side, tree_arrays
+from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import highest_stack
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -40,6 +40,7 @@ MOST = 1024
 MOST_SEEN = 512
 """Symbols at most where the whole stack is seen."""
 WATER_MACHINES = ("water", "water-strict")
+"""Their stacks have at most nine symbols, because WaterWorld's balls 2 to 9 are touched once each."""
 COUNTS = ("iterations", "ended", "cut_off")
 """What a training counts."""
 
@@ -75,7 +76,7 @@ def depth_for(machine: PushdownRewardMachine, step_limit: int, *, full: bool = F
 def needed_depth(task: Task, agent: Deep) -> int:
     """Room for the stacks that a task can need, as far as it is affordable."""
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
-        return LEAST  # at most nine symbols: WaterWorld's balls 2 to 9 are touched once each
+        return LEAST
     return depth_for(task.pushdown, int(task.domain.step_limit), full=agent.k == "full")
 
 
@@ -170,7 +171,7 @@ class DeepLearner:
     def restore(self, snapshots: list[Arrays]) -> None:
         """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged."""
         like = jax.tree.map(lambda part: part[0], self.training.state)
-        self.training.state = side_by_side([load_arrays(arrays, like) for arrays in snapshots])
+        self.training.state = stack_trees([load_arrays(arrays, like) for arrays in snapshots])
         for name in COUNTS:
             setattr(self.training, name, int(snapshots[0][name]))
 

@@ -21,7 +21,7 @@ from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
-from pdrm.learning.deep.networks import tree_bytes, tree_from
+from pdrm.learning.deep.networks import encode_tree, read_tree
 from pdrm.learning.tabular.evaluation import Moment
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -94,7 +94,7 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
         "depth": product.machine.depth,
         "about": about,
     }
-    write_atomically(path, tree_bytes(network))
+    write_atomically(path, encode_tree(network))
     write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -132,7 +132,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
     product = replace(seeing, visible=description["visible"])
     algorithm, settings = algorithm_of(description["agent"]), read_agent(description["agent"], description["settings"])
     like = algorithm.network(product, settings, np.random.default_rng(0))
-    return DeepPolicy(algorithm, settings, product, tree_from(path, like), description["about"])
+    return DeepPolicy(algorithm, settings, product, read_tree(path, like), description["about"])
 
 
 def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:

@@ -13,10 +13,9 @@ import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
 from pdrm.learning.agents import DQN, PPO, SAC, Deep, RecurrentPPO
-from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
-from pdrm.learning.deep import networks as ac
+from pdrm.learning.deep import dqn, ppo, recurrent_ppo, replay, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
-from pdrm.learning.deep.networks import side_by_side
+from pdrm.learning.deep.networks import stack_trees
 from pdrm.product.jax_env.jax_domain import key_of, seeded
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -47,42 +46,31 @@ class Algorithm:
     """Whether actions are vectors; None: either."""
 
 
-def _ppo_act(product: JaxProduct, _settings: PPO, network: Network) -> Act:
-    discrete = product.domain.actions > 0
-    return lambda memory, seen, _start: (memory, ac.best(ac.judge(network, seen), discrete=discrete))
-
-
-def _recurrent_act(product: JaxProduct, _settings: RecurrentPPO, network: Network) -> Act:
-    def act(memory: Any, seen: Any, start: Any) -> tuple[Any, Any]:
-        memory, judged = recurrent_ppo.recalled(network, memory, seen, start)
-        return memory, ac.best(judged, discrete=product.domain.actions > 0)
-
-    return act
-
-
 def _nothing(_settings: Deep, _count: int) -> tuple[()]:
     return ()
 
 
 ALGORITHMS = {
     "ppo": Algorithm(
-        "ppo", PPO, ppo.network, ppo.begin, ppo.iterate, ppo.steps_per_iteration, _ppo_act, _nothing, None
+        "ppo", PPO, ppo.new_network, ppo.begin, ppo.iterate, ppo.steps_per_iteration, ppo.act, _nothing, None
     ),
     "rppo": Algorithm(
         "rppo",
         RecurrentPPO,
-        recurrent_ppo.network,
+        recurrent_ppo.new_network,
         recurrent_ppo.begin,
         recurrent_ppo.iterate,
         ppo.steps_per_iteration,
-        _recurrent_act,
-        recurrent_ppo.no_memory,
+        recurrent_ppo.act,
+        recurrent_ppo.empty_memory,
         None,
     ),
     "dqn": Algorithm(
-        "dqn", DQN, dqn.network, dqn.begin, dqn.iterate, dqn.steps_per_iteration, dqn.act, _nothing, False
+        "dqn", DQN, dqn.new_network, dqn.begin, dqn.iterate, replay.steps_per_iteration, dqn.act, _nothing, False
     ),
-    "sac": Algorithm("sac", SAC, sac.network, sac.begin, sac.iterate, dqn.steps_per_iteration, sac.act, _nothing, True),
+    "sac": Algorithm(
+        "sac", SAC, sac.new_network, sac.begin, sac.iterate, replay.steps_per_iteration, sac.act, _nothing, True
+    ),
 }
 
 
@@ -134,7 +122,7 @@ class DeepTraining:
         """Episodes of training that ended, of all runs; and of these, those that a full stack cut off."""
         networks = [algorithm.network(self.product, self.settings, np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([seeded(seed) for seed in seeds])
-        self.state = jax.jit(jax.vmap(self._begin))(self.numbers, side_by_side(networks), keys)
+        self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
 
     @property
     def timesteps(self) -> int:

@@ -1,106 +1,108 @@
-"""Deep Q-learning (Mnih et al. 2015), as Stable-Baselines3 does it, with or without counterfactual experiences.
+"""Deep Q-learning (Mnih et al. 2015), as Stable-Baselines3 does it, with or without counterfactual experience.
 
 An iteration is `train_freq` steps of all environments and `gradient_steps` updates. The buffer holds labelled transitions;
-what the network sees of them, and of imagined ones, is made when they are sampled.
+what the network sees of them, and of counterfactual ones, is made when they are sampled (`replay`).
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 
-from pdrm.learning.agents import DQN, OffPolicy
-from pdrm.learning.deep.many_envs import Act, Tally
+from pdrm.learning.agents import DQN
+from pdrm.learning.deep.many_envs import Act
 from pdrm.learning.deep.networks import (
     ADAM_SMALL,
-    Layer,
-    apply,
-    chosen,
-    clipped,
-    descended,
-    hidden_layers,
-    uniform_layer,
+    Layers,
+    apply_gradient,
+    apply_mlp,
+    learning_rate,
+    select,
+    uniform_layers,
+    weighted_mean,
 )
-from pdrm.learning.deep.replay import Experiences, begin_experiences, lived, off_policy_rate, remembered
+from pdrm.learning.deep.replay import (
+    OffPolicyMetrics,
+    Past,
+    begin_past,
+    collect,
+    learn,
+    sample_batch,
+    steps_per_iteration,
+)
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
 
-Network = tuple[Layer, ...]
-
 
 class DQNState(NamedTuple):
     """Where a run stands."""
 
-    network: Network
-    target: Network
+    network: Layers
+    target: Layers
     optimiser: Any
-    past: Experiences
+    past: Past
     key: Key
     timesteps: jax.Array
 
 
-class DQNMetrics(NamedTuple):
-    """What an iteration came to."""
-
-    tally: Tally
-    loss: jax.Array
-
-
-def network(product: JaxProduct, settings: DQN, rng: np.random.Generator) -> Network:
+def new_network(product: JaxProduct, settings: DQN, rng: np.random.Generator) -> Layers:
     """The first parameters: hidden layers and one value for each action."""
-    sizes = (product.observation_size, *settings.net_arch, product.domain.actions)
-    return tuple(uniform_layer(rng, before, after) for before, after in pairwise(sizes))
+    return uniform_layers(rng, (product.observation_size, *settings.net_arch, product.domain.actions))
 
 
-def values(layers: Network, seen: jax.Array) -> jax.Array:
-    """Of every action, [batch, actions]."""
-    return apply(layers[-1], hidden_layers(layers[:-1], seen, jax.nn.relu))
+def greedy_action(network: Layers, seen: jax.Array) -> jax.Array:
+    """[B]: the actions of highest value."""
+    return apply_mlp(network, seen).argmax(axis=-1).astype(jnp.int32)
 
 
-def act(_product: JaxProduct, _settings: DQN, layers: Network) -> Act:
+def act(_product: JaxProduct, _settings: DQN, network: Layers) -> Act:
     """The greedy policy."""
-    return lambda memory, seen, _start: (memory, values(layers, seen).argmax(axis=-1).astype(jnp.int32))
+    return lambda memory, seen, _start: (memory, greedy_action(network, seen))
 
 
-def begin(product: JaxProduct, settings: DQN, network: Network, key: Key) -> DQNState:
+def begin(product: JaxProduct, settings: DQN, network: Layers, key: Key) -> DQNState:
     """Before the first step."""
-    past = begin_experiences(product, settings, key_of(key, 1))
+    past = begin_past(product, settings, key_of(key, 1))
     return DQNState(network, network, ADAM_SMALL.init(network), past, key_of(key, 2), jnp.int32(0))
 
 
-def steps_per_iteration(settings: OffPolicy) -> int:
-    """Steps that an iteration takes, over all environments."""
-    return settings.train_freq * settings.n_envs
-
-
-def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, DQNMetrics]:
-    """Live on for `train_freq` steps, then learn, once enough has been lived through."""
-    layers = state.network
+def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, OffPolicyMetrics]:
+    """Collect, then learn."""
     epsilon = exploration(settings, state.timesteps)
 
     def choose(seen: jax.Array, keys: Key) -> jax.Array:
         number = jax.vmap(lambda key: uniforms(key, 2))(keys)
         anything = (number[:, 1] * product.domain.actions).astype(jnp.int32)
-        return jnp.where(number[:, 0] < epsilon, anything, values(layers, seen).argmax(axis=-1).astype(jnp.int32))
+        return jnp.where(number[:, 0] < epsilon, anything, greedy_action(state.network, seen))
 
-    past, tally = lived(product, settings, state.past, choose)
-    state = state._replace(past=past, timesteps=state.timesteps + steps_per_iteration(settings))
-    (network, optimiser), losses = jax.lax.scan(
-        lambda carry, key: _updated(product, settings, state, carry, key),
-        (state.network, state.optimiser),
-        jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps),
-    )
-    network, optimiser = chosen(
-        state.timesteps > settings.learning_starts, (network, optimiser), (state.network, state.optimiser)
-    )
-    state = state._replace(network=network, optimiser=optimiser, key=key_of(state.key, 0))
-    return _with_target(settings, state), DQNMetrics(tally, losses.mean())
+    past, tally = collect(product, settings, state.past, choose)
+    timesteps = state.timesteps + steps_per_iteration(settings)
+    rate = learning_rate(settings, timesteps)
+
+    def update(learner: tuple[Layers, Any], key: jax.Array) -> tuple[tuple[Layers, Any], jax.Array]:
+        """One step down the temporal difference error, by Huber's loss."""
+        batch = sample_batch(product, settings, past, key)
+        goal = batch.target(apply_mlp(state.target, batch.following).max(axis=-1))
+
+        def loss(network: Layers) -> jax.Array:
+            values = apply_mlp(network, batch.seen)
+            value = (values * jax.nn.one_hot(batch.action, values.shape[-1])).sum(axis=-1)
+            return weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
+
+        error, gradient = jax.value_and_grad(loss)(learner[0])
+        return apply_gradient(ADAM_SMALL, *learner, gradient, rate, settings.max_grad_norm), error
+
+    keys = jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps)
+    (network, optimiser), loss = learn(settings, timesteps, (state.network, state.optimiser), update, keys)
+    target = _move_target(settings, timesteps, network, state.target)
+    after = DQNState(network, target, optimiser, past, key_of(state.key, 0), timesteps)
+    return after, OffPolicyMetrics(tally, loss)
 
 
 def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
@@ -110,29 +112,8 @@ def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
     return settings.exploration_initial_eps - share * fall
 
 
-def _updated(
-    product: JaxProduct, settings: DQN, state: DQNState, carry: tuple[Network, Any], key: jax.Array
-) -> tuple[tuple[Network, Any], jax.Array]:
-    """One step down the temporal difference error, by Huber's loss."""
-    layers, optimiser = carry
-    batch = remembered(product, settings, state.past, key)
-    following = values(state.target, batch.following).max(axis=-1)
-    goal = batch.reward + batch.discount * jnp.where(batch.terminated, 0, following)
-
-    def loss(candidate: Network) -> jax.Array:
-        said = values(candidate, batch.seen)
-        off = (said * jax.nn.one_hot(batch.action, said.shape[-1])).sum(axis=-1) - goal
-        huber = jnp.where(jnp.abs(off) < 1, 0.5 * off * off, jnp.abs(off) - 0.5)
-        return (huber * batch.weight).sum() / jnp.maximum(batch.weight.sum(), 1)
-
-    error, gradient = jax.value_and_grad(loss)(layers)
-    rate = off_policy_rate(settings, state.timesteps)
-    return descended(ADAM_SMALL, layers, optimiser, clipped(gradient, settings.max_grad_norm), rate), error
-
-
-def _with_target(settings: DQN, state: DQNState) -> DQNState:
-    """The target network moved by τ, every `target_update_interval` steps."""
+def _move_target(settings: DQN, timesteps: jax.Array, network: Layers, target: Layers) -> Layers:
+    """The target network, moved by τ every `target_update_interval` steps."""
     interval = max(1, settings.target_update_interval // steps_per_iteration(settings))
-    due = state.timesteps // steps_per_iteration(settings) % interval == 0
-    moved = jax.tree.map(lambda new, old: old + settings.tau * (new - old), state.network, state.target)
-    return state._replace(target=chosen(due, moved, state.target))
+    due = timesteps // steps_per_iteration(settings) % interval == 0
+    return select(due, optax.incremental_update(network, target, settings.tau), target)

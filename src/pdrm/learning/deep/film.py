@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
@@ -12,11 +12,13 @@ from pdrm.domains.pictures import Pixels, draw_water
 from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import WaterEnv
 from pdrm.files import write_atomically
-from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.product.observation import Observing
 from pdrm.product.views import TopK, View
 from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike
+
+if TYPE_CHECKING:
+    from pdrm.learning.deep.deep_policy import DeepPolicy  # which needs JAX, as drawing WaterWorld does not
 
 # --- WaterWorld with a machine on it, drawn together: the box, and beside it the machine's state and its stack.
 

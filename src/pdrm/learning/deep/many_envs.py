@@ -1,4 +1,7 @@
-"""Many products side by side: begun, stepped together, begun anew one by one as they end; and test episodes."""
+"""Many products side by side: begun, stepped together, begun anew one by one as they end; and test episodes.
+
+N is the number of environments, or of test episodes.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,25 @@ from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, Outcome, ProductState
 
-# --- Many products side by side: begun, stepped together, and begun anew one by one as they end.
+# --- Environments of training.
 
 TO_ACT = 0xA511E9B3
-"""What tells the keys that actions are drawn with from the environment's own."""
+"""Keeps the keys that actions are drawn with apart from the environment's own."""
 
 
 class Envs(NamedTuple):
     """Where they all stand."""
 
     state: ProductState
-    """[n_envs]"""
+    """[N]"""
     gained: jax.Array
-    """[n_envs]: the raw return of each episode so far."""
+    """[N]: the raw return of each episode so far."""
     begun: jax.Array
-    """[n_envs], int8: the status with which each episode began."""
+    """[N], int8: the status with which each episode began."""
 
 
 class Tally(NamedTuple):
-    """What happened meanwhile, summed over environments and steps."""
+    """What happened, summed over environments and steps."""
 
     episodes: jax.Array
     """Episodes that ended."""
@@ -59,30 +62,31 @@ def begin_envs(product: JaxProduct, settings: Deep, key: Key) -> Envs:
     return Envs(state, paid, status.astype(jnp.int8))
 
 
-def observed(product: JaxProduct, envs: Envs) -> jax.Array:
-    """What each of them shows, [n_envs, observation size]."""
+def observe_envs(product: JaxProduct, envs: Envs) -> jax.Array:
+    """What each of them shows, [N, observation size]."""
     return jax.vmap(product.observe)(envs.state)
 
 
 def action_keys(envs: Envs) -> Key:
-    """[n_envs]: a key for each environment's next action."""
+    """[N]: a key for each environment's next action."""
     return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)
 
 
 class Stepped(NamedTuple):
-    """A step of all."""
+    """A step of all, [N] each."""
 
     envs: Envs
     """After it, ended ones begun anew."""
     last: ProductState
-    """After it, before that."""
+    """After it, before ended ones were begun anew."""
     outcome: Outcome
     over: jax.Array
+    """Whether the episode ended."""
     tally: Tally
 
 
 def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
-    """One action each."""
+    """One action for each, [N] or [N, action size]."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
     gained = envs.gained + outcome.reward
@@ -100,31 +104,30 @@ def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
     return Stepped(Envs(state, jnp.where(over, paid, gained), begun), last, outcome, over, tally)
 
 
-def summed(tally: Tally) -> Tally:
+def sum_tally(tally: Tally) -> Tally:
     """A tally of many steps as one."""
-    total: Any = jax.tree.map(lambda part: part.sum(axis=0), tally)
-    return Tally(*total)
+    return Tally(*(part.sum(axis=0) for part in tally))
 
 
-def scaled(settings: Deep, reward: jax.Array) -> jax.Array:
+def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
     """Rewards as the networks see them."""
     reward = reward * settings.reward_scale
     return reward if settings.reward_clip is None else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 
-# --- Test episodes: a policy played without exploration, its raw returns, lengths and the machine's last states.
+# --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
 
 Carry = Any
-"""What a policy remembers: a tree of arrays, or nothing."""
+"""What a policy remembers: a tree of arrays, or ()."""
 Act = Callable[[Carry, jax.Array, jax.Array], tuple[Carry, jax.Array]]
-"""memory, [n, observation size], [n] which of them are at their start -> memory, [n] actions."""
+"""memory, [N, observation size], [N] which of them are at their start -> memory, [N] actions."""
 
 CHUNK = 500
-"""Steps between looks at whether all episodes are over."""
+"""Steps between checks of whether all episodes are over."""
 
 
 class Episodes(NamedTuple):
-    """How test episodes went, [n] each."""
+    """How test episodes went, [N] each."""
 
     returns: jax.Array
     steps: jax.Array
@@ -150,14 +153,14 @@ class _Playing(NamedTuple):
 
 
 def play(product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, step_limit: int) -> Episodes:
-    """So many episodes side by side, each up to its end or the limit."""
+    """That many episodes side by side, each up to its end or the limit."""
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none, undefined, unfit, finished = (status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED))
     steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
     played = Episodes(paid, steps, ends, none, none, undefined, unfit, finished)
     chunk = min(CHUNK, step_limit)
 
-    def one(playing: _Playing, _: None) -> tuple[_Playing, None]:
+    def step(playing: _Playing, _: None) -> tuple[_Playing, None]:
         seen = jax.vmap(product.observe)(playing.state)
         memory, action = act(playing.memory, seen, jnp.broadcast_to(playing.step == 0, none.shape))
         state, outcome = jax.vmap(product.step)(playing.state, action)
@@ -173,10 +176,10 @@ def play(product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, 
         over = playing.over | outcome.terminated | outcome.truncated
         return _Playing(state, memory, played, over, playing.step + 1), None
 
-    def some(playing: _Playing) -> _Playing:
-        after: _Playing = jax.lax.scan(one, playing, None, length=chunk)[0]
+    def step_chunk(playing: _Playing) -> _Playing:
+        after: _Playing = jax.lax.scan(step, playing, None, length=chunk)[0]
         return after
 
     start = _Playing(state, memory, played, none, jnp.int32(0))
-    done: _Playing = jax.lax.while_loop(lambda now: ~now.over.all() & (now.step < step_limit), some, start)
+    done: _Playing = jax.lax.while_loop(lambda now: ~now.over.all() & (now.step < step_limit), step_chunk, start)
     return done.played

@@ -1,4 +1,8 @@
-"""Networks as trees of arrays and pure functions of them: layers, an actor and a critic, one step down a gradient."""
+"""Networks as trees of arrays and pure functions of them: files, layers, an actor and a critic, one step of an optimiser.
+
+Several networks of one shape (an actor and a critic, two critics) are one tree with a leading axis, so that each of their
+layers is one batched product. First weights are drawn with NumPy: they are then the same whatever the version of JAX.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,24 @@ import optax
 
 from pdrm.errors import BadPolicyFile
 from pdrm.files import read_arrays
+from pdrm.learning.agents import Deep, Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 
-# --- Trees of arrays in files: `.npz`, leaf by leaf, never code; read back into a tree of the same shape.
-
 Tree = TypeVar("Tree")
+
+# --- Trees of arrays: stacked, selected, and in files (`.npz`, leaf by leaf, never code).
+
+
+def stack_trees(trees: Sequence[Tree]) -> Tree:
+    """Trees of one shape as one tree with a leading axis."""
+    stacked: Tree = jax.tree.map(lambda *parts: jnp.stack(parts), *trees)
+    return stacked
+
+
+def select(condition: jax.Array, new: Tree, old: Tree) -> Tree:
+    """The new tree where the condition holds, else the old one."""
+    selected: Tree = jax.tree.map(lambda one, other: jnp.where(condition, one, other), new, old)
+    return selected
 
 
 def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
@@ -29,7 +46,7 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
-    """The tree that has these leaves; `like` says its shape, and `ValueError` what does not fit."""
+    """The tree that has these leaves; `like` gives its shape, and `ValueError` says what does not fit."""
 
     def leaf(place: Any, old: Any) -> jax.Array:
         found = arrays.get(jax.tree_util.keystr(place))
@@ -41,15 +58,15 @@ def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
     return restored
 
 
-def tree_bytes(tree: Any) -> bytes:
+def encode_tree(tree: Any) -> bytes:
     """A tree as the bytes of an `.npz` file."""
     buffer = io.BytesIO()
     np.savez(buffer, **tree_arrays(tree))  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
-def tree_from(path: Path, like: Tree) -> Tree:
-    """The tree in a file; `like` says its shape, and a file that does not fit is refused."""
+def read_tree(path: Path, like: Tree) -> Tree:
+    """The tree in a file; `like` gives its shape, and a file that does not fit is refused."""
     try:
         arrays = read_arrays(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -60,10 +77,7 @@ def tree_from(path: Path, like: Tree) -> Tree:
         raise BadPolicyFile(f"{path} does not fit: {error}", fix="train again") from error
 
 
-# --- Networks as trees of arrays and pure functions of them: fully connected layers.
-#
-# Several networks of one shape (an actor and a critic, two critics) are one tree with a leading axis: their layers are then
-# one batched product each. First weights are drawn with NumPy, so that they are the same whatever the version of JAX.
+# --- Fully connected layers.
 
 
 class Layer(NamedTuple):
@@ -75,8 +89,7 @@ class Layer(NamedTuple):
     """[..., outputs]"""
 
 
-Activation = Callable[[jax.Array], jax.Array]
-ACTIVATIONS: dict[str, Activation] = {"tanh": jnp.tanh, "relu": jax.nn.relu}
+Layers = tuple[Layer, ...]
 
 
 def orthogonal_layer(rng: np.random.Generator, inputs: int, outputs: int, gain: float) -> Layer:
@@ -89,38 +102,40 @@ def orthogonal_layer(rng: np.random.Generator, inputs: int, outputs: int, gain: 
     columns, triangle = np.linalg.qr(rng.normal(size=(max(inputs, outputs), min(inputs, outputs))))
     columns = columns * np.sign(np.diag(triangle))
     weight = columns if inputs >= outputs else columns.T
-    return Layer(_floats(gain * weight), jnp.zeros(outputs))
+    return Layer(jnp.asarray(gain * weight, jnp.float32), jnp.zeros(outputs))
 
 
-def uniform_layer(rng: np.random.Generator, inputs: int, outputs: int) -> Layer:
-    """A layer as torch makes it: weights and biases uniform in ±1/√inputs."""
-    bound = inputs**-0.5
-    return Layer(_floats(rng.uniform(-bound, bound, (inputs, outputs))), _floats(rng.uniform(-bound, bound, outputs)))
+def draw_uniform(rng: np.random.Generator, bound: float, shape: tuple[int, ...]) -> jax.Array:
+    """Parameters uniform in ±bound, as torch draws them."""
+    return jnp.asarray(rng.uniform(-bound, bound, shape), jnp.float32)
 
 
-def side_by_side(trees: Sequence[Tree]) -> Tree:
-    """Networks of one shape as one tree with a leading axis."""
-    joined: Tree = jax.tree.map(lambda *parts: jnp.stack(parts), *trees)
-    return joined
-
-
-def _floats(values: np.ndarray[Any, Any]) -> jax.Array:
-    return jnp.asarray(values, jnp.float32)
+def uniform_layers(rng: np.random.Generator, sizes: Sequence[int]) -> Layers:
+    """Layers as torch makes them, weights and biases uniform in ±1/√inputs; sizes: of the input and of each layer."""
+    return tuple(
+        Layer(draw_uniform(rng, inputs**-0.5, (inputs, outputs)), draw_uniform(rng, inputs**-0.5, (outputs,)))
+        for inputs, outputs in pairwise(sizes)
+    )
 
 
 def apply(layer: Layer, x: jax.Array) -> jax.Array:
-    """x: [..., batch, inputs] -> [..., batch, outputs]."""
+    """x: [..., B, inputs] -> [..., B, outputs]."""
     return x @ layer.weight + layer.bias[..., None, :]
 
 
-def hidden_layers(layers: Sequence[Layer], x: jax.Array, activation: Activation) -> jax.Array:
-    """Through all layers, each activated."""
+def apply_hidden(layers: Layers, x: jax.Array, activation: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """[..., B, inputs] -> [..., B, units]: through all layers, each activated."""
     for layer in layers:
         x = activation(apply(layer, x))
     return x
 
 
-# --- An actor and a critic with hidden layers of one shape each, as Stable-Baselines3's `MlpPolicy` has them.
+def apply_mlp(layers: Layers, x: jax.Array) -> jax.Array:
+    """[..., B, inputs] -> [..., B, outputs]: hidden layers with rectifiers, and a last layer without."""
+    return apply(layers[-1], apply_hidden(layers[:-1], x, jax.nn.relu))
+
+
+# --- An actor and a critic with hidden layers of one shape, as Stable-Baselines3's `MlpPolicy` has them.
 #
 # An action is one of several (categorical) or a vector (a diagonal Gaussian whose deviations do not depend on the state).
 
@@ -132,7 +147,7 @@ LOG_2_PI = math.log(2 * math.pi)
 class ActorCritic(NamedTuple):
     """The parameters."""
 
-    hidden: tuple[Layer, ...]
+    hidden: Layers
     """Each [2, inputs, units]: the actor's and the critic's."""
     action: Layer
     value: Layer
@@ -141,12 +156,12 @@ class ActorCritic(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the networks say of observations."""
+    """What the networks say about observations."""
 
     action: jax.Array
-    """[batch, actions]: logits; or [batch, action size]: means."""
+    """[B, A]: logits; or [B, action size]: means."""
     value: jax.Array
-    """[batch]"""
+    """[B]"""
 
 
 def new_actor_critic(
@@ -155,7 +170,7 @@ def new_actor_critic(
     """Orthogonal weights, with SB3's gains: √2 in the hidden layers, 0.01 for actions, 1 for values."""
     sizes = (inputs, *net_arch)
     hidden = tuple(
-        side_by_side([orthogonal_layer(rng, before, after, math.sqrt(2)) for _ in (ACTOR, CRITIC)])
+        stack_trees([orthogonal_layer(rng, before, after, math.sqrt(2)) for _ in (ACTOR, CRITIC)])
         for before, after in pairwise(sizes)
     )
     action = orthogonal_layer(rng, sizes[-1], domain.actions or domain.action_size, 0.01)
@@ -163,45 +178,44 @@ def new_actor_critic(
 
 
 def judge(network: ActorCritic, observation: jax.Array) -> Judged:
-    """observation: [batch, inputs], or [2, batch, inputs] with one for each network."""
+    """observation: [B, inputs], or [2, B, inputs] with one for each network."""
     both = observation if observation.ndim == 3 else jnp.broadcast_to(observation, (2, *observation.shape))
-    x = hidden_layers(network.hidden, both, jnp.tanh)
+    x = apply_hidden(network.hidden, both, jnp.tanh)
     return Judged(apply(network.action, x[ACTOR]), apply(network.value, x[CRITIC])[..., 0])
 
 
-def best(judged: Judged, *, discrete: bool) -> jax.Array:
-    """The likeliest actions."""
+def best_action(judged: Judged, *, discrete: bool) -> jax.Array:
+    """[B] or [B, action size]: the likeliest actions."""
     return judged.action.argmax(axis=-1).astype(jnp.int32) if discrete else judged.action
 
 
-def sampled(network: ActorCritic, judged: Judged, keys: Key, *, discrete: bool) -> jax.Array:
-    """An action for each row, drawn with that row's key."""
+def sample_action(network: ActorCritic, judged: Judged, keys: Key, *, discrete: bool) -> jax.Array:
+    """[B] or [B, action size]: an action for each row, drawn with that row's key."""
     if discrete:
         up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
         number = jax.vmap(lambda key: uniforms(key, 1))(keys)
         return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(jnp.int32)
-    return judged.action + jnp.exp(network.log_deviation) * normals(keys, judged.action.shape[-1])
+    return judged.action + jnp.exp(network.log_deviation) * draw_normals(keys, judged.action.shape[-1])
 
 
-def normals(keys: Key, count: int) -> jax.Array:
-    """[batch, count] standard normal numbers (Box and Muller)."""
+def draw_normals(keys: Key, count: int) -> jax.Array:
+    """[B, count]: standard normal numbers (Box and Muller)."""
     number = jax.vmap(lambda key: uniforms(key, 2 * count))(keys)
     radius = jnp.sqrt(-2 * jnp.log1p(-number[:, :count]))
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
 def log_probability(network: ActorCritic, judged: Judged, action: jax.Array, *, discrete: bool) -> jax.Array:
-    """[batch]: of the actions."""
+    """[B]: of the actions."""
     if discrete:
         logits = jax.nn.log_softmax(judged.action)
-        chosen = jax.nn.one_hot(action, logits.shape[-1], dtype=logits.dtype)
-        return (logits * chosen).sum(axis=-1)
+        return (logits * jax.nn.one_hot(action, logits.shape[-1], dtype=logits.dtype)).sum(axis=-1)
     away = (action - judged.action) / jnp.exp(network.log_deviation)
     return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - network.log_deviation.sum()
 
 
 def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Array:
-    """[batch]: of the distributions over actions."""
+    """[B]: of the distributions over actions."""
     if discrete:
         logits = jax.nn.log_softmax(judged.action)
         return -(jnp.exp(logits) * logits).sum(axis=-1)
@@ -209,30 +223,40 @@ def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Arra
     return jnp.broadcast_to(each.sum(), judged.value.shape)
 
 
-# --- One step down a gradient: its norm cut, Adam, and a learning rate that may be traced.
+# --- One step of an optimiser: a mean over rows that count, a learning rate that may be traced, Adam.
 
-AnyTree = Any
 ADAM = optax.scale_by_adam(eps=1e-5)
 """With the ε of Stable-Baselines3's on-policy agents."""
 ADAM_SMALL = optax.scale_by_adam(eps=1e-8)
 """With torch's own, as its off-policy agents have it."""
 
 
-def clipped(gradient: AnyTree, most: float) -> AnyTree:
-    """The gradient, scaled down where its norm is above `most`."""
-    norm = jnp.sqrt(sum((part * part).sum() for part in jax.tree.leaves(gradient)))
-    factor = jnp.minimum(1.0, most / (norm + 1e-6))
-    return jax.tree.map(lambda part: part * factor, gradient)
+def weighted_mean(rows: jax.Array, weight: jax.Array) -> jax.Array:
+    """The mean of rows [B] with weights 0 and 1 [B]; 0 where no row counts."""
+    return (rows * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
-def descended(
-    adam: optax.GradientTransformation, tree: AnyTree, state: AnyTree, gradient: AnyTree, rate: jax.Array | float
-) -> tuple[AnyTree, AnyTree]:
-    """The tree and the optimiser's state after one step."""
+def learning_rate(settings: Deep, timesteps: jax.Array) -> Number:
+    """The rate for an update after so many steps."""
+    if not settings.linear_decay:
+        return settings.learning_rate
+    return settings.learning_rate * jnp.maximum(0.0, 1.0 - timesteps / settings.total_timesteps)
+
+
+def apply_gradient(
+    adam: optax.GradientTransformation,
+    parameters: Tree,
+    state: Any,
+    gradient: Tree,
+    rate: Number,
+    max_norm: float | None = None,
+) -> tuple[Tree, Any]:
+    """The parameters and the optimiser's state after one step, the gradient scaled down to `max_norm` where its norm is above.
+
+    Torch scales by max_norm / (norm + 1e-6), optax by max_norm / norm: they differ by one millionth of 1 / norm.
+    """
+    if max_norm is not None:
+        gradient, _ = optax.clip_by_global_norm(max_norm).update(gradient, optax.EmptyState())
     step, state = adam.update(gradient, state)
-    return jax.tree.map(lambda part, change: part - rate * change, tree, step), state
-
-
-def chosen(condition: jax.Array, new: AnyTree, old: AnyTree) -> AnyTree:
-    """The new tree where the condition holds, else the old one."""
-    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), new, old)
+    after: Tree = optax.apply_updates(parameters, jax.tree.map(lambda part: -rate * part, step))
+    return after, state

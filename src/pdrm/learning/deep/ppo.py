@@ -1,7 +1,13 @@
-"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it: `begin` and `iterate`, pure functions."""
+"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it, in pure functions.
+
+An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
+are bootstrapped by the value of their last observation. Networks see scaled rewards; tallies hold raw ones. Collecting and
+descending serve networks with a memory too (`recurrent_ppo`): those here have an empty one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -9,16 +15,25 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import PPO, Number
 from pdrm.learning.deep import networks as ac
-from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, observed, scaled, step_envs, summed
-from pdrm.learning.deep.networks import ADAM, chosen, clipped, descended
-from pdrm.learning.deep.networks import AnyTree as Tree
+from pdrm.learning.deep.many_envs import (
+    Act,
+    Envs,
+    Tally,
+    action_keys,
+    begin_envs,
+    observe_envs,
+    scale_reward,
+    step_envs,
+    sum_tally,
+)
+from pdrm.learning.deep.networks import ADAM, apply_gradient, learning_rate, select, weighted_mean
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
 
-# --- Generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
+# --- Advantages and the loss.
 
 
 def advantages(
@@ -29,9 +44,10 @@ def advantages(
     gamma: Number,
     gae_lambda: Number,
 ) -> jax.Array:
-    """[T, n]: A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t.
+    """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
-    reward: with the value of the last observation already added where an episode was truncated.
+    A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t. reward: with the value of the last
+    observation already added where an episode was truncated.
 
     >>> one = jnp.ones((2, 1))
     >>> advantages(one, 0 * one, one < 0, jnp.zeros(1), 0.5, 1.0).ravel().tolist()
@@ -41,19 +57,16 @@ def advantages(
     following = jnp.concatenate((value[1:], last_value[None]))
     error = reward + gamma * following * goes_on - value
 
-    def joined(later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def join(later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
     factors = gamma * gae_lambda * goes_on
-    total: jax.Array = jax.lax.associative_scan(joined, (factors, error), reverse=True)[1]
+    total: jax.Array = jax.lax.associative_scan(join, (factors, error), reverse=True)[1]
     return total
 
 
-# --- PPO's loss on a batch of rows, with Stable-Baselines3's clipping of ratio and value.
-
-
 class Batch(NamedTuple):
-    """Rows of experience."""
+    """Rows of experience, [B, ...]."""
 
     observation: jax.Array
     action: jax.Array
@@ -77,33 +90,154 @@ class Losses(NamedTuple):
 def ppo_loss(
     settings: PPO, batch: Batch, value: jax.Array, log_probability: jax.Array, entropy: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, Losses]:
-    """The loss and its parts; weight is 0 for rows that only fill up a batch."""
-    count = weight.sum()
-
-    def mean(rows: jax.Array) -> jax.Array:
-        return (rows * weight).sum() / count
-
+    """The loss and its parts, with SB3's clipping of ratio and value; weight [B]: 0 for rows that only fill up a batch."""
     gain = batch.advantage
     if settings.normalize_advantage:
-        away = gain - mean(gain)
-        gain = away / (jnp.sqrt((away * away * weight).sum() / jnp.maximum(count - 1, 1)) + 1e-8)
+        away = gain - weighted_mean(gain, weight)
+        gain = away / (jnp.sqrt((away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)) + 1e-8)
     shift = log_probability - batch.log_probability
     ratio = jnp.exp(shift)
     cut = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
-    policy = -mean(jnp.minimum(gain * ratio, gain * cut))
+    policy = -weighted_mean(jnp.minimum(gain * ratio, gain * cut), weight)
     if settings.clip_range_vf is not None:
         value = batch.value + jnp.clip(value - batch.value, -settings.clip_range_vf, settings.clip_range_vf)
-    error = mean((batch.reward_to_go - value) ** 2)
-    spread = mean(entropy)
-    divergence = mean(jax.lax.stop_gradient(ratio - 1 - shift))
+    error = weighted_mean((batch.reward_to_go - value) ** 2, weight)
+    spread = weighted_mean(entropy, weight)
+    divergence = weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
     total = policy - settings.ent_coef * spread + settings.vf_coef * error
     return total, Losses(policy, error, spread, divergence)
 
 
-# --- Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it: `begin` and `iterate`, pure functions.
-#
-# An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
-# are bootstrapped by the value of their last observation. Networks see scaled rewards; tallies hold raw ones.
+def judged_loss(
+    product: JaxProduct, settings: PPO, network: ac.ActorCritic, judged: ac.Judged, batch: Batch, weight: jax.Array
+) -> tuple[jax.Array, Losses]:
+    """The loss of what the networks now say about the rows of a batch."""
+    discrete = product.domain.actions > 0
+    log_probability = ac.log_probability(network, judged, batch.action, discrete=discrete)
+    return ppo_loss(
+        settings, batch, judged.value, log_probability, ac.entropy(network, judged, discrete=discrete), weight
+    )
+
+
+# --- Collecting experience.
+
+Memory = Any
+"""What networks remember: a tree of arrays [2, N, ...]; () where they have no memory."""
+Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, ac.Judged]]
+"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, what the networks say."""
+
+
+class Between(NamedTuple):
+    """Between two steps: what is seen, the memories before and after seeing it, and what the networks say about it."""
+
+    envs: Envs
+    seen: jax.Array
+    start: jax.Array
+    """[N]: whether what is seen is the first of an episode."""
+    before: Memory
+    after: Memory
+    judged: ac.Judged
+
+
+class Collected(NamedTuple):
+    """Experience in sequences."""
+
+    batch: Batch
+    """[sequences, length, N, ...]"""
+    start: jax.Array
+    """[sequences, length, N]: where episodes start."""
+    memory: Memory
+    """[sequences, 2, N, ...]: before each sequence."""
+    tally: Tally
+
+
+def look(product: JaxProduct, envs: Envs, read: Read, memory: Memory, start: jax.Array) -> Between:
+    """Before the first step of an iteration."""
+    seen = observe_envs(product, envs)
+    after, judged = read(memory, seen, start)
+    return Between(envs, seen, start, memory, after, judged)
+
+
+def collect(
+    product: JaxProduct, settings: PPO, network: ac.ActorCritic, read: Read, first: Between, length: int
+) -> tuple[Between, Collected]:
+    """`n_steps` of every environment, in sequences of a length that divides them."""
+    discrete, count = product.domain.actions > 0, settings.n_envs
+
+    def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
+        action = ac.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
+        stepped = step_envs(product, now.envs, action)
+        # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
+        seen = jnp.concatenate((observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
+        start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
+        twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
+        memory, both = read(twice, seen, start)
+        bootstrapped = settings.gamma * jnp.where(stepped.outcome.truncated, both.value[count:], 0)
+        row = (
+            now.seen,
+            action,
+            ac.log_probability(network, now.judged, action, discrete=discrete),
+            now.judged.value,
+            scale_reward(settings, stepped.outcome.reward) + bootstrapped,
+            stepped.over,
+            now.start,
+            stepped.tally,
+        )
+        after = jax.tree.map(lambda part: part[:, :count], memory)
+        judged: ac.Judged = jax.tree.map(lambda part: part[:count], both)
+        return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
+
+    def sequence(now: Between, _: None) -> tuple[Between, Any]:
+        after, rows = jax.lax.scan(step, now, None, length=length)
+        return after, (rows, now.before)
+
+    last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
+    seen, action, log_probability, value, reward, over, start, tally = rows
+    reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
+    gain = advantages(reward, values, over, last.judged.value, settings.gamma, settings.gae_lambda)
+    gain = gain.reshape(value.shape)
+    batch = Batch(seen, action, log_probability, value, gain, gain + value)
+    return last, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
+
+
+# --- Descending on shuffled batches.
+
+Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, Losses]]
+"""network, rows, their weights -> the loss and its parts."""
+
+
+def descend(settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss) -> tuple[Any, Losses]:
+    """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
+    rate = learning_rate(settings, state.timesteps)
+
+    def update(carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]) -> tuple[Any, Losses]:
+        network, optimiser, going = carry
+        part = jax.tree.map(lambda column: column[batch[0]], rows)
+        gradient, losses = jax.grad(loss, has_aux=True)(network, part, batch[1])
+        after = apply_gradient(ADAM, network, optimiser, gradient, rate, settings.max_grad_norm)
+        if settings.target_kl is not None:
+            going = going & (losses.divergence <= 1.5 * settings.target_kl)
+            after = select(going, after, (network, optimiser))
+        return (*after, going), losses
+
+    start = (state.network, state.optimiser, jnp.bool_(True))
+    batches = shuffle_rows(settings, state.key, count, size)
+    (network, optimiser, _), losses = jax.lax.scan(update, start, batches)
+    return state._replace(network=network, optimiser=optimiser), jax.tree.map(jnp.mean, losses)
+
+
+def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Array, jax.Array]:
+    """[epochs * batches, size] row numbers and their weights: the last batch of an epoch may be short, as in SB3."""
+    batches = -(-count // size)
+    keys = jax.random.split(jax.random.key(key_of(key, 1)), settings.n_epochs)
+    order = jax.vmap(lambda one: jax.random.permutation(one, count))(keys)
+    spare = batches * size - count
+    order = jnp.pad(order, ((0, 0), (0, spare))).reshape(-1, size)
+    weight = jnp.pad(jnp.ones((settings.n_epochs, count)), ((0, 0), (0, spare))).reshape(-1, size)
+    return order, weight
+
+
+# --- The agent.
 
 
 class PPOState(NamedTuple):
@@ -125,9 +259,15 @@ class Metrics(NamedTuple):
     """The means over its updates."""
 
 
-def network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> ac.ActorCritic:
+def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> ac.ActorCritic:
     """The first parameters."""
     return ac.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
+
+
+def act(product: JaxProduct, _settings: PPO, network: ac.ActorCritic) -> Act:
+    """The policy without exploration."""
+    discrete = product.domain.actions > 0
+    return lambda memory, seen, _start: (memory, ac.best_action(ac.judge(network, seen), discrete=discrete))
 
 
 def begin(product: JaxProduct, settings: PPO, network: ac.ActorCritic, key: Key) -> PPOState:
@@ -143,95 +283,17 @@ def steps_per_iteration(settings: PPO) -> int:
 
 def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Metrics]:
     """Collect and learn once."""
-    envs, batch, tally = _collected(product, settings, state)
-    state = state._replace(envs=envs, timesteps=state.timesteps + steps_per_iteration(settings))
-    state, losses = learnt(product, settings, state, batch)
-    return state._replace(key=key_of(state.key, 0)), Metrics(tally, losses)
 
+    def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, ac.Judged]:
+        return memory, ac.judge(state.network, seen)
 
-def _collected(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[Envs, Batch, Tally]:
-    """`n_steps` of every environment, as one batch of [n_steps * n_envs] rows."""
-    discrete, network = product.domain.actions > 0, state.network
+    def loss(network: ac.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
+        return judged_loss(product, settings, network, ac.judge(network, batch.observation), batch, weight)
 
-    def one(carry: tuple[Envs, jax.Array, ac.Judged], _: None) -> tuple[Any, Any]:
-        envs, seen, judged = carry
-        action = ac.sampled(network, judged, action_keys(envs), discrete=discrete)
-        stepped = step_envs(product, envs, action)
-        # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
-        after = jnp.concatenate((observed(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
-        both = ac.judge(network, after)
-        following, last_value = jax.tree.map(lambda part: part[: settings.n_envs], both), both.value[settings.n_envs :]
-        bootstrapped = settings.gamma * jnp.where(stepped.outcome.truncated, last_value, 0)
-        row = (
-            seen,
-            action,
-            ac.log_probability(network, judged, action, discrete=discrete),
-            judged.value,
-            scaled(settings, stepped.outcome.reward) + bootstrapped,
-            stepped.over,
-            stepped.tally,
-        )
-        return (stepped.envs, after[: settings.n_envs], following), row
-
-    seen = observed(product, state.envs)
-    first = (state.envs, seen, ac.judge(network, seen))
-    (envs, _, judged), rows = jax.lax.scan(one, first, None, length=settings.n_steps)
-    seen, action, log_probability, value, reward, over, tally = rows
-    gain = advantages(reward, value, over, judged.value, settings.gamma, settings.gae_lambda)
-    batch = Batch(seen, action, log_probability, value, gain, gain + value)
-    flat: Batch = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), batch)
-    return envs, flat, summed(tally)
-
-
-def learnt(product: JaxProduct, settings: PPO, state: PPOState, batch: Batch) -> tuple[PPOState, Losses]:
-    """The network after `n_epochs` over the rows, shuffled anew for each, until the divergence is too large."""
-    discrete, rate = product.domain.actions > 0, learning_rate(settings, state.timesteps)
-
-    def update(carry: tuple[Any, Any, jax.Array], rows: tuple[jax.Array, jax.Array]) -> tuple[Any, Losses]:
-        network, optimiser, going = carry
-        part: Batch = jax.tree.map(lambda column: column[rows[0]], batch)
-
-        def loss(candidate: ac.ActorCritic) -> tuple[jax.Array, Losses]:
-            judged = ac.judge(candidate, part.observation)
-            log_probability = ac.log_probability(candidate, judged, part.action, discrete=discrete)
-            spread = ac.entropy(candidate, judged, discrete=discrete)
-            return ppo_loss(settings, part, judged.value, log_probability, spread, rows[1])
-
-        gradient, losses = jax.grad(loss, has_aux=True)(network)
-        return stepped_down(settings, (network, optimiser, going), gradient, losses, rate)
-
-    rows = shuffled_rows(settings, state.key, len(batch.reward_to_go), settings.batch_size)
-    start = (state.network, state.optimiser, jnp.bool_(True))
-    (network, optimiser, _), losses = jax.lax.scan(update, start, rows)
-    return state._replace(network=network, optimiser=optimiser), jax.tree.map(jnp.mean, losses)
-
-
-def stepped_down(
-    settings: PPO, carry: tuple[Tree, Tree, jax.Array], gradient: Tree, losses: Losses, rate: Number
-) -> tuple[tuple[Tree, Tree, jax.Array], Losses]:
-    """One update, unless the divergence was or is too large."""
-    network, optimiser, going = carry
-    if settings.target_kl is not None:
-        going = going & (losses.divergence <= 1.5 * settings.target_kl)
-    after = descended(ADAM, network, optimiser, clipped(gradient, settings.max_grad_norm), rate)
-    if settings.target_kl is None:
-        return (*after, going), losses
-    return (*chosen(going, after, (network, optimiser)), going), losses
-
-
-def learning_rate(settings: PPO, timesteps: jax.Array) -> Any:
-    """The rate for the update after so many steps."""
-    if not settings.linear_decay:
-        return settings.learning_rate
-    return settings.learning_rate * jnp.maximum(0.0, 1.0 - timesteps / settings.total_timesteps)
-
-
-def shuffled_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Array, jax.Array]:
-    """[epochs * batches, size] row numbers and their weights: the last batch of an epoch may be short, as in SB3."""
-    batches = -(-count // size)
-    keys = jax.random.split(jax.random.key(key_of(key, 1)), settings.n_epochs)
-    order = jax.vmap(lambda one: jax.random.permutation(one, count))(keys)
-    spare = batches * size - count
-    order = jnp.pad(order, ((0, 0), (0, spare))).reshape(-1, size)
-    weight = jnp.pad(jnp.ones((settings.n_epochs, count)), ((0, 0), (0, spare))).reshape(-1, size)
-    return order, weight
+    first = look(product, state.envs, read, (), jnp.zeros(settings.n_envs, jnp.bool_))
+    last, collected = collect(product, settings, state.network, read, first, settings.n_steps)
+    count = steps_per_iteration(settings)
+    rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
+    state = state._replace(envs=last.envs, timesteps=state.timesteps + count)
+    state, losses = descend(settings, state, rows, count, settings.batch_size, loss)
+    return state._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)

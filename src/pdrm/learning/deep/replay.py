@@ -1,10 +1,19 @@
-"""Experience of off-policy agents: a replay buffer of labelled transitions, and counterfactuals made when sampling (Section 6)."""
+"""Experience of off-policy agents (DQN, SAC): a replay buffer of labelled transitions, and counterfactuals made from it (Section 6).
+
+The buffer holds what the environment did and where the machine stood, not what was observed. So a sampled transition can be
+seen with any other configuration of the machine: counterfactual experience is made when sampling, and memory does not grow.
+
+For a k-policy a stack matters only through its top symbols (`symbols_that_matter`): those that the steps of a window can pop,
+and what is seen or looked at below them. So the stacks observed so far are kept as a table of such tops, and a counterfactual
+is any machine state that is not final with any of them. Where a window is too long for that, it ends before it would look
+deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -18,21 +27,18 @@ from pdrm.learning.deep.many_envs import (
     Tally,
     action_keys,
     begin_envs,
-    observed,
-    scaled,
+    observe_envs,
+    scale_reward,
     step_envs,
-    summed,
+    sum_tally,
 )
-from pdrm.learning.deep.networks import chosen
+from pdrm.learning.deep.networks import select
 from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.product.jax_env.jax_domain import Key
 from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
 from pdrm.product.jax_env.jax_product import JaxProduct
 
-# --- A replay buffer of labelled transitions: what the environment did and where the machine stood, not what was observed.
-#
-# So a sampled row can be seen with any other configuration of the machine: counterfactual experiences are made when sampling,
-# and memory does not grow. Rows are written round and round, one a step for each environment.
+# --- The buffer: rows are written round and round, one per step for each environment.
 
 
 class Row(NamedTuple):
@@ -54,52 +60,42 @@ class Row(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """Rows [capacity, n_envs, ...], and how many steps have been written."""
+    """Rows [capacity, N, ...], and how many steps have been written."""
 
     rows: Row
     written: jax.Array
 
 
-def empty(like: Row, capacity: int) -> Replay:
-    """Room for `capacity` steps of rows like these [n_envs, ...]."""
+def empty_replay(like: Row, capacity: int) -> Replay:
+    """Room for `capacity` steps of rows like these [N, ...]."""
     rows: Row = jax.tree.map(lambda part: jnp.zeros((capacity, *part.shape), part.dtype), like)
     return Replay(rows, jnp.int32(0))
 
 
-def added(replay: Replay, row: Row) -> Replay:
-    """With one more step."""
-    capacity = replay.rows.label.shape[0]
-    place = replay.written % capacity
-    rows: Any = jax.tree.map(lambda whole, part: whole.at[place].set(part), replay.rows, row)
-    return Replay(Row(*rows), replay.written + 1)
+def add_rows(replay: Replay, rows: Row) -> Replay:
+    """The buffer with one more step of every environment, [N, ...]."""
+    place = replay.written % replay.rows.label.shape[0]
+    written: Row = jax.tree.map(lambda whole, part: whole.at[place].set(part), replay.rows, rows)
+    return Replay(written, replay.written + 1)
 
 
-def sampled_rows(replay: Replay, key: jax.Array, count: int, length: int) -> Row:
-    """So many windows of rows in a row [count, length, ...], uniformly, with replacement; key: of `jax.random`."""
+def sample_windows(replay: Replay, key: jax.Array, count: int, length: int) -> Row:
+    """Windows of consecutive rows [count, length, ...], uniformly, with replacement; key: of `jax.random`."""
     capacity, envs = replay.rows.label.shape[:2]
     which, env = jax.random.split(key)
     filled = jnp.minimum(replay.written, capacity)
     first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
     place = (replay.written - filled + first + jnp.arange(length)) % capacity
     column = jax.random.randint(env, (count, 1), 0, envs)
-    rows: Any = jax.tree.map(lambda part: part[place, column], replay.rows)
-    return Row(*rows)
+    windows: Row = jax.tree.map(lambda part: part[place, column], replay.rows)
+    return windows
 
 
-# --- Counterfactual experiences for deep agents (CpRM, Section 6): sampled transitions seen with other configurations.
-#
-# For a k-policy a stack matters only through its top symbols: those that the steps of a window can pop, and what is seen or
-# looked at below them. So the stacks observed so far are kept as a table of such tops, and an imagined configuration is any
-# machine state with any of them. Where a window is too long for that, it ends before it would look deeper than what is kept.
-
-MOST_TOPS = 100_000
-"""What one step needs may take so many; more are refused."""
-MANY_TOPS = 10_000
-"""What several steps need may take so many; beyond, windows are shortened. The table is looked through at every update."""
+# --- What a window teaches, with the machine in any configuration at its start.
 
 
 class Experience(NamedTuple):
-    """What an agent without knowledge of machines learns from, [rows, ...]."""
+    """What an agent without knowledge of machines learns from, [B, ...]."""
 
     seen: jax.Array
     action: jax.Array
@@ -112,6 +108,54 @@ class Experience(NamedTuple):
     """What the value of what follows is multiplied by: γ to the number of these steps."""
     weight: jax.Array
     """0 where the machine has no move, or its stack is full: such a row teaches nothing."""
+
+    def target(self, value: jax.Array) -> jax.Array:
+        """[B]: what a critic should say, given the values of what follows."""
+        return self.reward + self.discount * jnp.where(self.terminated, 0, value)
+
+
+class _Within(NamedTuple):
+    """Where a run stands within a window."""
+
+    configuration: Packed
+    after: jax.Array
+    reward: jax.Array
+    discount: jax.Array
+    terminated: jax.Array
+    going: jax.Array
+    weight: jax.Array
+
+
+def replay_window(
+    product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed, least: jax.Array | int = 0
+) -> Experience:
+    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
+
+    least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
+    """
+
+    def step(now: _Within, row: Row) -> tuple[_Within, None]:
+        after, paid, status = product.machine.step(now.configuration, row.label)
+        ended = row.terminated | product.machine.final(after)
+        gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
+        weight = jnp.where(status == OK, now.weight, 0.0)
+        going = ~ended & ~row.over & (after.height >= least)
+        later = _Within(after, row.after, gained, now.discount * settings.gamma, ended, going, weight)
+        return select(now.going, later, now), None
+
+    true, zero = jnp.bool_(True), jnp.float32(0)
+    start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
+    end: _Within = jax.lax.scan(step, start, rows)[0]
+    seen, following = product.seen(rows.before[0], configuration), product.seen(end.after, end.configuration)
+    return Experience(seen, rows.action[0], end.reward, following, end.terminated, end.discount, end.weight)
+
+
+# --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
+
+MOST_TOPS = 100_000
+"""So many tops may be told apart for one step; more are refused."""
+MANY_TOPS = 10_000
+"""So many for several steps; beyond, windows are shortened. The table is searched at every update."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +178,7 @@ class Tops:
         digits = self.machine.top(configuration, self.symbols)
         return (digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)).sum()
 
-    def packed(self, state: jax.Array, number: jax.Array) -> Packed:
+    def pack(self, state: jax.Array, number: jax.Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
         base, machine = self.machine.symbols, self.machine
         words = [jnp.uint32(0)] * -(-machine.depth // machine.symbols_per_word)
@@ -146,152 +190,113 @@ class Tops:
             height = height + (digit > 0)
         return Packed(state, jnp.stack(words), height)
 
-    def whole(self, configuration: Packed) -> jax.Array:
-        """Whether a stack made from a number is all of the one observed, not the top of a higher one."""
-        return (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
+    def least(self, configuration: Packed) -> jax.Array:
+        """How many symbols a stack made from a number must have left for one more step: none where it is all of the stack
+        observed, not the top of a higher one."""
+        whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
+        return jnp.where(whole, 0, self.needed)
+
+    def note(self, observed: jax.Array, configurations: Packed) -> jax.Array:
+        """The table [tops] of those observed, with the stacks of these configurations [N]."""
+        return observed.at[jax.vmap(self.number)(configurations)].set(True)
 
 
-def tops_of(product: JaxProduct, settings: OffPolicy) -> Tops | None:
-    """The tops that matter to a policy that sees the product; None where nothing is imagined."""
+def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
+    """The tops that matter to a policy that sees the product; None without counterfactuals."""
     if settings.counterfactuals == 0:
         return None
     if product.readable is None:
-        raise BadSetting("this product has no readable machine to imagine with", fix="make it with jax_product")
+        raise BadSetting("counterfactuals need the product's readable machine", fix="make the product with jax_product")
     needed, whole = (symbols_that_matter(product.readable, product.k, steps) for steps in (1, settings.n_steps))
     if needed is None or whole is None:
         raise BadSetting("one step of this machine may pop any number of symbols", fix="counterfactuals=0")
     depth, things = product.machine.depth, product.machine.symbols
-    if things ** min(needed, depth) > MOST_TOPS:
-        count = f"{things}^{min(needed, depth)}"
-        raise BadSetting(f"{count} tops of stacks are too many to keep", fix="a smaller k, or counterfactuals=0")
     kept = min(needed, depth)
+    if things**kept > MOST_TOPS:
+        fault = f"{things}^{kept} tops of stacks are too many to keep"
+        raise BadSetting(fault, fix="a smaller k, or counterfactuals=0")
     while kept < min(whole, depth) and things ** (kept + 1) <= MANY_TOPS:
         kept += 1
     return Tops(product.machine, kept, needed)
 
 
-def noted(tops: Tops, observed: jax.Array, configuration: Packed) -> jax.Array:
-    """The table [tops] of what was observed, with these configurations [n_envs]."""
-    numbers = jax.vmap(tops.number)(configuration)
-    return observed.at[numbers].set(True)
+def replay_windows(
+    product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows: Row, key: jax.Array
+) -> Experience:
+    """Windows [count, length, ...] as they were, then each several times with a machine state and an observed top drawn at
+    random; [count * (1 + counterfactuals)] rows."""
 
+    def replay(rows: Row, configuration: Packed, least: jax.Array) -> Experience:
+        return replay_window(product, settings, rows, configuration, least)
 
-def expanded(product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows: Row, key: jax.Array) -> Experience:
-    """The windows as they were, then each several times with a machine state and an observed stack drawn at random."""
-    tops, more = tops_of(product, settings), settings.counterfactuals
-    real: Any = jax.tree.map(lambda part: part[:, 0], rows.configuration)
+    first: Packed = jax.tree.map(lambda part: part[:, 0], rows.configuration)
+    real, tops = (rows, first, jnp.zeros_like(rows.label[:, 0])), find_tops(product, settings)
     if tops is None:
-        return jax.vmap(lambda row, at: experience(product, settings, row, at))(rows, real)
-    again: Any = jax.tree.map(lambda part: jnp.repeat(part, more, axis=0), rows)
+        return jax.vmap(replay)(*real)
+    again: Row = jax.tree.map(lambda part: jnp.repeat(part, settings.counterfactuals, axis=0), rows)
     count = len(again.label)
     for_state, for_top = jax.random.split(key)
     state = jax.random.randint(for_state, (count,), 0, product.machine.table.first_final)
     up_to = jnp.cumsum(observed)
     number = jnp.searchsorted(up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right")
-    imagined = jax.vmap(tops.packed)(state, number)
-    least = jnp.where(jax.vmap(tops.whole)(imagined), 0, tops.needed)
-    lived, dreamt = (rows, real, jnp.zeros_like(rows.label[:, 0])), (again, imagined, least)
-    both: Any = jax.tree.map(lambda one, other: jnp.concatenate((one, other)), lived, dreamt)
-    return jax.vmap(lambda row, at, least: experience(product, settings, row, at, least))(
-        Row(*both[0]), Packed(*both[1]), both[2]
-    )
+    imagined = jax.vmap(tops.pack)(state, number)
+    other = (again, imagined, jax.vmap(tops.least)(imagined))
+    return jax.vmap(replay)(*jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other))
 
 
-class _Along(NamedTuple):
-    """Where an imagined run stands within a window."""
-
-    configuration: Packed
-    after: jax.Array
-    reward: jax.Array
-    discount: jax.Array
-    terminated: jax.Array
-    going: jax.Array
-    weight: jax.Array
-
-
-def experience(
-    product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed, least: jax.Array | int = 0
-) -> Experience:
-    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
-
-    least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
-    """
-
-    def one(now: _Along, row: Row) -> tuple[_Along, None]:
-        after, paid, status = product.machine.step(now.configuration, row.label)
-        ended = row.terminated | product.machine.final(after)
-        gained = now.reward + now.discount * scaled(settings, row.reward + paid)
-        weight = jnp.where(status == OK, now.weight, 0.0)
-        going = ~ended & ~row.over & (after.height >= least)
-        next_ = _Along(after, row.after, gained, now.discount * settings.gamma, ended, going, weight)
-        return chosen(now.going, next_, now), None
-
-    true, zero = jnp.bool_(True), jnp.float32(0)
-    start = _Along(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
-    end: _Along = jax.lax.scan(one, start, rows)[0]
-    seen, following = product.seen(rows.before[0], configuration), product.seen(end.after, end.configuration)
-    return Experience(seen, rows.action[0], end.reward, following, end.terminated, end.discount, end.weight)
-
-
-# --- What an off-policy agent lives through: environments, the replay buffer, and the stacks observed on the way.
+# --- Collecting experience, and learning from batches of it.
 
 Choose = Callable[[jax.Array, Key], jax.Array]
-"""observations, keys -> actions."""
+"""observations [N, inputs], keys [N] -> actions [N] or [N, action size]."""
+Learner = TypeVar("Learner")
 
 
-class Experiences(NamedTuple):
-    """All of it."""
+class Past(NamedTuple):
+    """What was experienced so far."""
 
     envs: Envs
     replay: Replay
     tops: jax.Array
-    """[tops]: which tops of stacks were observed; empty where nothing is imagined."""
+    """[tops]: which tops of stacks were observed; empty without counterfactuals."""
 
 
-def begin_experiences(product: JaxProduct, settings: OffPolicy, key: Key) -> Experiences:
-    """Nothing lived through yet."""
+class OffPolicyMetrics(NamedTuple):
+    """What an iteration came to."""
+
+    tally: Tally
+    loss: jax.Array
+
+
+def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
+    """Before the first step."""
     envs, count, domain = begin_envs(product, settings, key), settings.n_envs, product.domain
     action = jnp.zeros(count, jnp.int32) if domain.actions else jnp.zeros((count, domain.action_size))
-    row = jax.eval_shape(lambda: _row(product, envs, action, step_envs(product, envs, action)))
-    tops = tops_of(product, settings)
-    seen = jnp.zeros(0 if tops is None else tops.count, jnp.bool_)
+    rows = jax.eval_shape(lambda: _rows(product, envs, action, step_envs(product, envs, action)))
+    tops = find_tops(product, settings)
+    observed = jnp.zeros(0 if tops is None else tops.count, jnp.bool_)
     if tops is not None:
-        seen = noted(tops, seen, envs.state.configuration)
-    return Experiences(envs, empty(row, max(1, settings.buffer_size // count)), seen)
+        observed = tops.note(observed, envs.state.configuration)
+    return Past(envs, empty_replay(rows, max(1, settings.buffer_size // count)), observed)
 
 
-def lived(product: JaxProduct, settings: OffPolicy, past: Experiences, choose: Choose) -> tuple[Experiences, Tally]:
+def collect(product: JaxProduct, settings: OffPolicy, past: Past, choose: Choose) -> tuple[Past, Tally]:
     """`train_freq` steps of every environment."""
-    tops = tops_of(product, settings)
+    tops = find_tops(product, settings)
 
-    def one(past: Experiences, _: None) -> tuple[Experiences, Tally]:
+    def step(past: Past, _: None) -> tuple[Past, Tally]:
         envs = past.envs
-        action = choose(observed(product, envs), action_keys(envs))
+        action = choose(observe_envs(product, envs), action_keys(envs))
         stepped = step_envs(product, envs, action)
-        replay = added(past.replay, _row(product, envs, action, stepped))
-        seen = past.tops if tops is None else noted(tops, past.tops, stepped.last.configuration)
-        return Experiences(stepped.envs, replay, seen), stepped.tally
+        replay = add_rows(past.replay, _rows(product, envs, action, stepped))
+        observed = past.tops if tops is None else tops.note(past.tops, stepped.last.configuration)
+        return Past(stepped.envs, replay, observed), stepped.tally
 
-    past, tally = jax.lax.scan(one, past, None, length=settings.train_freq)
-    return past, summed(tally)
-
-
-def remembered(product: JaxProduct, settings: OffPolicy, past: Experiences, key: jax.Array) -> Experience:
-    """A batch, with what is imagined beside it; key: of `jax.random`."""
-    rows, imagined = jax.random.split(key)
-    batch = sampled_rows(past.replay, rows, settings.batch_size, settings.n_steps)
-    return expanded(product, settings, past.tops, batch, imagined)
+    past, tally = jax.lax.scan(step, past, None, length=settings.train_freq)
+    return past, sum_tally(tally)
 
 
-def off_policy_rate(settings: OffPolicy, timesteps: jax.Array) -> Any:
-    """The learning rate after so many steps."""
-    if not settings.linear_decay:
-        return settings.learning_rate
-    return settings.learning_rate * jnp.maximum(0.0, 1.0 - timesteps / settings.total_timesteps)
-
-
-def _row(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -> Row:
-    """What happened, [n_envs], an ended episode with its own last observation."""
+def _rows(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -> Row:
+    """What happened, [N, ...], an ended episode with its own last observation."""
     outcome = stepped.outcome
     return Row(
         jax.vmap(product.domain.observe)(envs.state.environment),
@@ -303,3 +308,27 @@ def _row(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -
         stepped.over,
         envs.state.configuration,
     )
+
+
+def steps_per_iteration(settings: OffPolicy) -> int:
+    """Steps that an iteration takes, over all environments."""
+    return settings.train_freq * settings.n_envs
+
+
+def sample_batch(product: JaxProduct, settings: OffPolicy, past: Past, key: jax.Array) -> Experience:
+    """A batch, counterfactuals included; key: of `jax.random`."""
+    for_rows, for_others = jax.random.split(key)
+    windows = sample_windows(past.replay, for_rows, settings.batch_size, settings.n_steps)
+    return replay_windows(product, settings, past.tops, windows, for_others)
+
+
+def learn(
+    settings: OffPolicy,
+    timesteps: jax.Array,
+    learner: Learner,
+    update: Callable[[Learner, Any], tuple[Learner, jax.Array]],
+    inputs: jax.Array,
+) -> tuple[Learner, jax.Array]:
+    """The learner after an update per input, once `learning_starts` steps have been taken; and the mean loss."""
+    after, losses = jax.lax.scan(update, learner, inputs)
+    return select(timesteps > settings.learning_starts, after, learner), losses.mean()

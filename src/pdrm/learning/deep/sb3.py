@@ -2,6 +2,10 @@
 
 Rows are stored as they happened, with their labels; when a batch is sampled, each row is also seen with other machine states
 and observed stacks. The environment is one of `pdrm.wrap(..., flatten=True)`, whose `info` carries the labels.
+
+Which stacks are told apart (`symbols_that_matter`) and which states are drawn (those that are not final) is as in `replay`. The
+rest is not shared: there, configurations are packed integers inside a compiled program of fixed shapes; here they are the
+readable machine's own, looked up in a cache, and JAX need not be installed.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.machines.transitions import Stack
-from pdrm.product.observation import Window
+from pdrm.product.observation import AsVector, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import MachineLike, pushdown_machine
@@ -27,22 +31,21 @@ try:
 except ImportError as error:
     raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
 
-Floats = npt.NDArray[np.float32]
 TOP_1 = TopK(1)
+NOTHING = spaces.Box(0, 1, (0,))
+"""What an environment observes that shows nothing: with it, an observation is the machine's part alone."""
+COMPARED = 100
+"""Rows of a new buffer that are compared with what the machine and the view would show."""
 
 
 class Imagined(NamedTuple):
     """What a label does to a configuration, as an agent sees it."""
 
-    before: Floats
+    before: npt.NDArray[np.float32]
     """The machine's part of the observation."""
-    after: Floats
+    after: npt.NDArray[np.float32]
     reward: float
     final: bool
-
-
-COMPARED = 100
-"""Rows of a new buffer that are compared with what the machine and the view would show."""
 
 
 class CounterfactualReplayBuffer(ReplayBuffer):
@@ -80,10 +83,11 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         seed: int = 0,
     ) -> None:
         if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
-            fault = f"counterfactuals is {counterfactuals!r}, but must be a whole number from 0 on"
+            fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
         self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
+        self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
         super().__init__(
             buffer_size,
@@ -95,7 +99,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             handle_timeout_termination,
         )
         self._rng = np.random.default_rng(seed)
-        # For a k-policy, stacks that agree on what one step can pop and on what counts below are one (see `depth.py`).
+        # For a k-policy, stacks that agree on what one step can pop and on what counts below are one.
         self._kept = None if isinstance(view, FullStack) else symbols_that_matter(self.machine, view.k)
         self._labels: list[Label] = []
         self._number: dict[Label, int] = {}
@@ -111,12 +115,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     def _environment_width(self, space: spaces.Space[Any]) -> int:
         """Numbers of an observation that are the environment's."""
-        window = self._window
         if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-            raise BadSetting(f"the observation {space} is no vector", fix="pdrm.wrap(..., flatten=True)")
-        width = space.shape[0] - len(window.state) - window.symbols * window.places
+            raise BadSetting(f"the observation {space} is not a vector", fix="pdrm.wrap(..., flatten=True)")
+        width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
-            raise BadSetting("the observation is too short for this machine and view", fix="give those of `pdrm.wrap`")
+            raise BadSetting(
+                "the observation is too short for this machine and view", fix="give those given to `pdrm.wrap`"
+            )
         return int(width)
 
     def add(
@@ -142,13 +147,15 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         super().add(obs, next_obs, action, reward, done, infos)
 
     def _record(self, info: dict[str, Any], seen: npt.NDArray[Any]) -> dict[str, Any]:
-        """What the wrapped environment says of the machine. The first rows are compared with what this buffer would show."""
+        """What the wrapped environment says about the machine. The first rows are compared with what this buffer would show."""
         if "machine" not in info:
-            raise BadSetting("the environment says nothing of a machine", fix="wrap it: pdrm.wrap(..., flatten=True)")
+            raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(..., flatten=True)")
         record: dict[str, Any] = info["machine"]
         if not self.full and self.pos < COMPARED:
             known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
-            if not known or not np.array_equal(seen[self._width :], self._seen(record["state"], record["stack"])):
+            if not known or not np.array_equal(
+                seen[self._width :], self._form.put((), record["state"], record["stack"])
+            ):
                 fault = "the observations are not those of this machine, view and depth"
                 raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
         return record
@@ -165,7 +172,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         before, after = self.observations[batch_inds, envs], self.next_observations[batch_inds, envs]
         ended = self.dones[batch_inds, envs] * (1 - self.timeouts[batch_inds, envs])
         real = (before, self.actions[batch_inds, envs], after, ended, self.rewards[batch_inds, envs])
-        imagined = self.imagined(np.repeat(batch_inds, self.counterfactuals), np.repeat(envs, self.counterfactuals))
+        imagined = self.imagine(np.repeat(batch_inds, self.counterfactuals), np.repeat(envs, self.counterfactuals))
         before, action, after, ended, reward = (np.concatenate(pair) for pair in zip(real, imagined, strict=True))
         data: tuple[Any, ...] = (
             self._normalize_obs(before, env),
@@ -176,7 +183,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         )
         return ReplayBufferSamples(*(self.to_torch(part) for part in data))
 
-    def imagined(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def imagine(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
         states = self._rng.integers(len(self.machine.states), size=len(steps))
         chosen = self._rng.integers(len(self.stacks), size=len(steps))
@@ -201,18 +208,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if key not in self._cache:
             try:
                 there, above, paid = self._quick.step(state, stack, self._labels[label])
-                seen = self._seen(state, stack), self._seen(there, above)
+                seen = self._form.put((), state, stack), self._form.put((), there, above)
             except (UndefinedMove, StackTooHigh):
                 self._cache[key] = None
             else:
                 self._cache[key] = Imagined(*seen, paid, there in self.machine.final)
         return self._cache[key]
-
-    def _seen(self, state: str, stack: Stack) -> Floats:
-        """The machine's part of an observation: its state and the symbols seen, one-hot."""
-        window = self._window
-        vector = np.zeros(len(window.state) + window.symbols * window.places, np.float32)
-        vector[window.state[state]] = 1
-        for place, symbol in enumerate(window.numbers(stack)):
-            vector[len(window.state) + place * window.symbols + symbol] = 1
-        return vector

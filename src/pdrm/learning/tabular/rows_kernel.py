@@ -8,56 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from pdrm.learning.tabular.randomness import FIRST, SECOND
 from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.hash_kernel import FREE, Index, hashed
 
-# --- Tables that grow: the values q(s, u, view, a), and the stacks observed for counterfactual experiences.
-#
-# Both find their rows by an open-addressing hash of one 64-bit key. Rows are numbered as they are met, so a table can be
-# compared, saved and resumed row by row.
-
-FREE = -1
-"""An empty slot of a hash, or no entry."""
+__all__ = ["FREE", "Index", "Observed", "Values", "compile_growth", "hashed", "mixed", "note"]
 
 A = TypeVar("A", Integers, Rewards)
-Keys = npt.NDArray[np.int64]
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-
-
-class Index(NamedTuple):
-    """Keys to rows: rows are numbered in the order their keys came.
-
-    >>> index = Index.room(100)
-    >>> len(index.slot), len(index.key)
-    (256, 100)
-    """
-
-    slot: Integers
-    """[slots]: the row whose key hashes here, or FREE; a power of two, at most half full."""
-    key: Keys
-    """[rows]: the key of each row."""
-    used: Keys
-    """[1]: how many rows there are."""
-
-    @classmethod
-    def room(cls, rows: int) -> Index:
-        """No key yet, and room for `rows`."""
-        slots = np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
-        return cls(slots, np.zeros(rows, np.int64), np.zeros(1, np.int64))
-
-    def grown(self) -> Index:
-        """The same rows with room for as many more, if they fill half of theirs."""
-        used = int(self.used[0])
-        if 2 * used < len(self.key):
-            return self
-        larger = Index.room(2 * len(self.key))
-        larger.key[:used] = self.key[:used]
-        larger.used[0] = used
-        place_rows(larger)
-        return larger
 
 
 class Values(NamedTuple):
@@ -114,9 +73,7 @@ class Observed(NamedTuple):
 
 def compile_growth() -> None:
     """Have the growth of an index compiled, before a clock runs."""
-    full = Index.room(1)
-    full.used[0] = 1
-    full.grown()
+    Index.of(np.zeros(1, np.int64), rows=1).grown()
 
 
 def _longer(array: A, length: int, filled: int = 0) -> A:
@@ -127,10 +84,8 @@ def _longer(array: A, length: int, filled: int = 0) -> A:
     return longer
 
 
-# --- The small kernels that learners share: random numbers, rows found by hash, and the lists of observed stacks.
-
 _FIRST, _SECOND = np.uint64(FIRST), np.uint64(SECOND)
-_11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
+_11, _27, _30, _31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
 
 
 @njit(cache=True, inline="always")
@@ -139,24 +94,6 @@ def mixed(random: np.uint64) -> float:
     word = (random ^ (random >> _30)) * _FIRST
     word = (word ^ (word >> _27)) * _SECOND
     return float((word ^ (word >> _31)) >> _11) * 2.0**-53
-
-
-@njit(cache=True, inline="always")
-def hashed(key: int) -> int:
-    """Where a key is looked for first (before the mask)."""
-    return int((np.uint64(key) * MULTIPLIER) >> _32)
-
-
-@njit(cache=True)
-def place_rows(index: Index) -> None:
-    """Put the rows of an index, in their order, into its empty slots."""
-    slot, keys, used = index
-    mask = len(slot) - 1
-    for row in range(used[0]):
-        probe = hashed(keys[row]) & mask
-        while slot[probe] >= 0:
-            probe = (probe + 1) & mask
-        slot[probe] = row
 
 
 @njit(cache=True)

@@ -16,7 +16,7 @@ from pdrm.learning.agents import Agent, CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
-from pdrm.learning.tabular.rows_kernel import Index, Observed, Values, place_rows
+from pdrm.learning.tabular.rows_kernel import Index, Observed, Values
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.learning.tabular.training import Test as Played
 from pdrm.machines.stacks import Stacks
@@ -142,20 +142,13 @@ def _explored_again(arrays: Arrays, new: Explored) -> Explored:
     return new._replace(stacks=stacks, configurations=found)
 
 
-def _index_again(keys: npt.NDArray[np.int64]) -> Index:
-    index = Index.room(max(2 * len(keys), 1024))
-    index.key[: len(keys)], index.used[0] = keys, len(keys)
-    place_rows(index)
-    return index
-
-
 def _values(name: str, values: Values) -> Arrays:
     used = int(values.index.used[0])
     return {f"{name}.key": values.index.key[:used], f"{name}.value": values.value[:used]}
 
 
 def _values_again(arrays: Arrays, name: str) -> Values:
-    index, rows = _index_again(arrays[f"{name}.key"]), arrays[f"{name}.value"]
+    index, rows = Index.of(arrays[f"{name}.key"]), arrays[f"{name}.value"]
     values = np.zeros((len(index.key), rows.shape[1]))
     values[: len(rows)] = rows
     return Values(index, values)
@@ -169,7 +162,7 @@ def _observed(observed: Observed) -> Arrays:
 
 
 def _observed_again(arrays: Arrays) -> Observed:
-    index = _index_again(arrays["observed.key"])
+    index = Index.of(arrays["observed.key"])
     used, room = len(arrays["observed.key"]), Observed.room(1, len(index.key))
     for name in ("node", "following"):
         getattr(room, name)[:used] = arrays[f"observed.{name}"]

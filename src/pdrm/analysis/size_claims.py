@@ -1,4 +1,11 @@
-"""Section 5's claims about sizes, measured: Theorem 4's marked palindromes, and the catalogue's machines."""
+"""Section 5's claims about sizes, measured on the catalogue's machines: facts with their numbers, and whether they hold.
+
+A theorem is about growth (O and Ω); what is checked is the number behind it, the stack that an episode begins with counted.
+Whether the number printed in the paper suffices too is reported beside it. Theorem 4 is measured on marked palindromes, which
+need exponentially many counter configurations and five rows of a 1-policy: after n letters and no mark, an automaton must be
+in a different configuration for each of the 2ⁿ words. Ours (the two counters of `machines/conversions.py`) keeps the last
+letter in its state, so its counters alone take 2ⁿ⁻¹ values for them.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +14,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pdrm.analysis.reach import reachable_views
+from pdrm.analysis.reach import find_views
 from pdrm.analysis.sizes import Record, sizes_record, theorem_4
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
-from pdrm.language.loading import catalogue
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.counting import CountingConfiguration
@@ -21,14 +26,18 @@ from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.counters import Counters
 from pdrm.product.exploration import UNKNOWN
-
-# --- The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself.
+from pdrm.task import Task, pushdown_machine
 
 MOST_LABELS = 4096
+"""Labels of a machine at most, for the domain of all words."""
+LETTERS = tuple(frozenset(letter) for letter in "01x")
+MACHINE = "marked-palindrome"
+DOMAINS = ("letter", "maze-5x5", "maze-10x10", "maze-20x20", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
+"""The paper's tabular domains and Echo; multi-20x20 takes half a minute more and shows the same."""
 
 
 def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
-    """The domain of all words over a machine's labels.
+    """The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself.
 
     >>> from pdrm.language.loading import catalogue
     >>> all_words(catalogue("marked-palindrome")).actions
@@ -54,20 +63,11 @@ def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDom
     )
 
 
-# --- Theorem 4 measured: marked palindromes need exponentially many counter configurations, and five rows of a 1-policy.
-#
-# After n letters and no mark, an automaton must be in a different configuration for each of the 2ⁿ words. Ours (the two
-# counters of `machines/simulation.py`) keeps the last letter in its state, so its counters alone take 2ⁿ⁻¹ values for them.
-
-LETTERS = tuple(frozenset(letter) for letter in "01x")
-MACHINE = "marked-palindrome"
-
-
 @dataclass(frozen=True, slots=True)
 class Blowup:
     """What the words of n letters over 0, 1 and x lead to, the words that are refused by then left out.
 
-    >>> blowup(3)[3]
+    >>> measure_blowup(3)[3]
     Blowup(n=3, words=27, least=8, configurations=12, counters=6, counters_within=8, most_moves=38, one_policy_rows=5)
     """
 
@@ -89,14 +89,13 @@ class Blowup:
     """Rows of the pushdown machine's 1-policy that words of at most n letters lead to."""
 
 
-def blowup(longest: int = 14, simulated: int = 9) -> list[Blowup]:
+def measure_blowup(longest: int = 14, simulated: int = 9) -> list[Blowup]:
     """Words of 0 to `longest` letters; up to `simulated` letters the automaton itself reads them (it takes 8ⁿ moves)."""
-    machine = catalogue(MACHINE)
-    assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - it is in the catalogue
-    rows = reachable_views(all_words(machine), machine).steps(1)
-    runs = list(islice(_counted(machine), simulated + 1))
+    machine = pushdown_machine(MACHINE)
+    rows = find_views(all_words(machine), machine).steps(1)
+    runs = list(islice(_run_counting(machine), simulated + 1))
     found, within = [], set[tuple[int, ...]]()
-    for n, stacked in enumerate(islice(_stacked(machine), longest + 1)):
+    for n, stacked in enumerate(islice(_run_pushdown(machine), longest + 1)):
         computed = {counting_configuration(machine, configuration) for configuration in stacked}
         counted, moves = runs[n] if n < len(runs) else (computed, None)
         vectors = {configuration.counters for configuration in counted}
@@ -106,7 +105,7 @@ def blowup(longest: int = 14, simulated: int = 9) -> list[Blowup]:
     return found
 
 
-def _stacked(machine: PushdownRewardMachine) -> Iterator[set[Configuration]]:
+def _run_pushdown(machine: PushdownRewardMachine) -> Iterator[set[Configuration]]:
     """The configurations after all words of 0, 1, 2, … letters."""
     here = {machine.begin().after}
     while True:
@@ -115,7 +114,7 @@ def _stacked(machine: PushdownRewardMachine) -> Iterator[set[Configuration]]:
         here = {configuration for configuration in after if configuration.state not in machine.final}
 
 
-def _counted(machine: PushdownRewardMachine) -> Iterator[tuple[set[CountingConfiguration], int]]:
+def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[CountingConfiguration], int]]:
     """The same of the automaton with two counters, and the most moves that a letter took so far."""
     automaton = pushdown_to_counting(machine)
     counters = Counters(automaton, LETTERS)
@@ -142,33 +141,21 @@ def _counted(machine: PushdownRewardMachine) -> Iterator[tuple[set[CountingConfi
         here = {number for number in after if explored.configurations.state[number] < len(automaton.states)}
 
 
-# --- Section 5's claims about sizes, as facts over `sizes_record`s and the measured blow-up: numbers, and whether they hold.
-#
-# A theorem is about growth (O and Ω); what is checked is the number behind it, the stack that an episode begins with counted.
-# Whether the number printed in the paper suffices too is reported beside it.
-
-DOMAINS = ("letter", "maze-5x5", "maze-10x10", "maze-20x20", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
-"""The paper's tabular domains and Echo; multi-20x20 takes half a minute more and says the same."""
-
-
 def size_claims(records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None) -> list[Record]:
     """The facts size-full, size-k and size-cra; what is not given is measured (about ten seconds).
 
-    >>> facts = size_claims([catalogue_record("letter")], blowup(4, 4))
+    >>> facts = size_claims([catalogue_record("letter")], measure_blowup(4, 4))
     >>> [(fact["id"], fact["holds"]) for fact in facts]
     [('size-full', True), ('size-k', True), ('size-cra', True)]
     """
     measured = [catalogue_record(name) for name in DOMAINS] if records is None else records
-    return [size_full(measured), size_k(measured), size_cra(blowup() if blown is None else blown)]
+    return [size_full(measured), size_k(measured), size_cra(measure_blowup() if blown is None else blown)]
 
 
 def catalogue_record(name: str, **settings: Any) -> Record:  # noqa: ANN401 - those of `sizes_record`
     """The sizes of a domain of the catalogue with its own machine."""
-    where = domain(name)
-    machine = catalogue(str(where.machine))
-    if not isinstance(machine, PushdownRewardMachine):
-        raise BadSetting(f"the machine of `{name}` has no stack", fix="name another domain")
-    return sizes_record(where, machine, **settings)
+    task = Task(name)
+    return sizes_record(task.finite, task.pushdown, **settings)
 
 
 def size_full(records: Sequence[Record]) -> Record:
@@ -205,9 +192,7 @@ def size_k(records: Sequence[Record]) -> Record:
 
 def size_cra(blown: Sequence[Blowup]) -> Record:
     """Theorems 3 and 4: configurations of a counting automaton for marked palindromes."""
-    machine = catalogue("marked-palindrome")
-    assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - it is in the catalogue
-    states = len(pushdown_to_counting(machine).states)
+    states = len(pushdown_to_counting(pushdown_machine(MACHINE)).states)
     numbers = {
         "n": [row.n for row in blown],
         "at_least": [row.least for row in blown],

@@ -1,0 +1,87 @@
+"""The one hash table of the engines: 64-bit keys to rows, numbered in the order in which the keys first come.
+
+Open addressing with linear probing in a power of two of slots, at most half of them taken. Learners and searches write the
+probe loop into their own flat loops (a function called with arrays costs more than the probe); it is always
+
+    probe = hashed(key) & mask
+    while slot[probe] >= 0 and keys[slot[probe]] != key:
+        probe = (probe + 1) & mask
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from pdrm.machines.tables import Integers
+
+FREE = -1
+"""An empty slot, or no entry."""
+
+FIRST_ROOM = 1024
+"""Rows that a table has room for at first."""
+
+Keys = npt.NDArray[np.int64]
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""The golden ratio's fraction of 2^64 (Knuth's multiplicative hashing)."""
+_HALF = np.uint64(32)
+
+
+class Index(NamedTuple):
+    """Keys to rows.
+
+    >>> index = Index.room(100)
+    >>> len(index.slot), len(index.key)
+    (256, 100)
+    """
+
+    slot: Integers
+    """[slots]: the row whose key hashes here, or FREE."""
+    key: Keys
+    """[rows]: the key of each row."""
+    used: Keys
+    """[1]: how many rows there are."""
+
+    @classmethod
+    def room(cls, rows: int) -> Index:
+        """No key yet, and room for `rows`."""
+        slots = np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
+        return cls(slots, np.zeros(rows, np.int64), np.zeros(1, np.int64))
+
+    @classmethod
+    def of(cls, keys: Keys, rows: int | None = None) -> Index:
+        """These keys, all different, as the first rows, and room for `rows` in all (twice as many unless given).
+
+        >>> Index.of(np.array([7, 5]), rows=4).key.tolist()
+        [7, 5, 0, 0]
+        """
+        index = cls.room(max(2 * len(keys), FIRST_ROOM) if rows is None else rows)
+        index.key[: len(keys)], index.used[0] = keys, len(keys)
+        place_rows(index.slot, index.key, len(keys))
+        return index
+
+    def grown(self) -> Index:
+        """The same rows; in twice the room if they fill half of theirs."""
+        used = int(self.used[0])
+        return self if 2 * used < len(self.key) else Index.of(self.key[:used], 2 * len(self.key))
+
+
+@njit(cache=True, inline="always")
+def hashed(key: int) -> int:
+    """Where a key is looked for first (before the mask)."""
+    return int((np.uint64(key) * MULTIPLIER) >> _HALF)
+
+
+@njit(cache=True)
+def place_rows(slot: Integers, keys: Keys, rows: int) -> None:
+    """Put that many rows, in their order, into empty slots; all slots must be free."""
+    mask = len(slot) - 1
+    for row in range(rows):
+        probe = hashed(keys[row]) & mask
+        while slot[probe] >= 0:
+            probe = (probe + 1) & mask
+        slot[probe] = row
