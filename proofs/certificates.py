@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.analysis.certificate import Certificate, certificate
+from pdrm.analysis.certificate import Certificate
+from pdrm.analysis.check_k import certify
 from pdrm.analysis.checker import find_fault
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import QUESTIONS, Answer
@@ -41,7 +42,7 @@ class Certified:
 
     def checked(self, random: Random) -> Counter[str]:
         """Check its certificate, one that is false, and a damaged one."""
-        proof = certificate(self.found, self.k, self.question, self.answer)
+        proof = certify(self.found, self.k, self.question, self.answer)
         wrong = self._fault(proof)
         assert wrong is None, f"{self.case}\nthe certificate of {self.question} at k = {self.k} is rejected: {wrong}"
         counted = Counter({"certificates accepted": 1})

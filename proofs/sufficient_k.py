@@ -62,7 +62,7 @@ def compared(random: Random, case: Case, truth: Truth) -> Counter[str]:
         found = find_optimal(case.product(), float(case.discount), depth, most)
     except UnboundedStep:  # nothing is known of open states then, and the package says so
         return counted + Counter(refused=1)
-    counted.update({"with open states": int(found.product.open.size > 0)})
+    counted.update({"with open states": int(found.product.frontier.size > 0)})
     return counted + Asked(case, truth, found).compared(random)
 
 

@@ -130,7 +130,7 @@ def explored(case: Case, plain: Plain) -> FiniteProduct:
     """The package's product, which must have the same states."""
     product = case.product()
     product.explore()
-    assert not product.open.size, f"{case}\nopen: {product.open}"
+    assert not product.frontier.size, f"{case}\nfrontier: {product.frontier}"
     assert set(keys(product)) == set(plain.states), f"{case}\n{keys(product)}, not {list(plain.states)}"
     return product
 

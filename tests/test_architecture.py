@@ -39,6 +39,7 @@ def is_deep(path):
     return "learning/deep" in path.as_posix()
 
 
+PEERS = ("stormpy", "automata", "pycrm")
 HOMES = {
     "numba": is_kernel,
     "jax": lambda path: "product/jax_env" in path.as_posix() or is_deep(path) or chapter(path) == "bench",
@@ -49,7 +50,7 @@ HOMES = {
     "matplotlib": lambda path: chapter(path) in ("report", "drawing", "bench"),
     "pygraphviz": lambda path: chapter(path) == "drawing",
     # Oracles and peers: to compare with, never to build on.
-    **dict.fromkeys(("stormpy", "automata", "pycrm"), lambda path: chapter(path) == "bench"),
+    **dict.fromkeys(PEERS, lambda path: chapter(path) == "bench"),
     **dict.fromkeys(("hypothesis", "pytest"), lambda _: False),
 }
 
@@ -117,6 +118,15 @@ def test_heavy_imports_stay_at_home():
         for name in imported(path):
             allowed = HOMES.get(name.split(".")[0])
             assert allowed is None or allowed(path), f"{dotted(path)} may not import {name}"
+
+
+def test_only_bench_names_the_modules_of_peers():
+    """A string that is a module's name may be on its way to an import, whatever function it is given to."""
+    module = re.compile(rf"({'|'.join(PEERS)})(\.\w+)*")
+    for path in MODULES:
+        strings = {node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)}
+        named = [text for text in strings if isinstance(text, str) and module.fullmatch(text)]
+        assert not named or chapter(path) == "bench", f"{dotted(path)} names {named}"
 
 
 def test_no_two_modules_share_a_name():

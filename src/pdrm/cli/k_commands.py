@@ -191,7 +191,7 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
     from pdrm.analysis.check_k import NAMES, format_value
-    from pdrm.drawing.plots import Situation, draw_witness
+    from pdrm.drawing.plots import Situation, witness_plot, write_plot
 
     chosen = _chosen(report, questions)
     if chosen is None:
@@ -210,7 +210,7 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
         for one in report.witness(k, question)
     ]
     title = f"{report.optimal.product.domain.name}: the top {k} symbols are not enough ({NAMES[question]})"
-    draw_witness(report.optimal.product.domain, drawn, title, path)
+    write_plot(witness_plot(report.optimal.product.domain, drawn, title), path)
     if not quiet:
         typer.echo(f"wrote {path}")
 

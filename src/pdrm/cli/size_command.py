@@ -61,9 +61,9 @@ def sizes(
     record = sizes_record(found.domain, found.machine, steps=steps, ks=ks, counting=found.counting, seen=seen)
     record["blowup"] = _blowup(found)
     if output is not None:
-        from pdrm.drawing.plots import draw_sizes
+        from pdrm.drawing.plots import sizes_plot, write_plot
 
-        draw_sizes(record, output)
+        write_plot(sizes_plot(record), output)
     if as_json:
         print_json(record)
         return

@@ -123,7 +123,7 @@ def film(
 
     Example: pdrm film runs/water-17-ppo-… -o water.gif
     """
-    from pdrm.learning.deep.film import WaterTask, filmed, save_film, save_picture
+    from pdrm.learning.deep.film import WaterTask, film_episode, save_film, save_picture
     from pdrm.learning.run import Run
     from pdrm.product.views import TopK
 
@@ -137,7 +137,7 @@ def film(
     acting: DeepPolicy = found.policy  # type: ignore[assignment] # a continuous task has networks
     continuous = acting.product.domain.actions == 0
     task = WaterTask(found.spec.task.name, found.spec.task.pushdown, TopK(acting.product.k), continuous=continuous)
-    pictures, went = filmed(acting, task, seed, every)
+    pictures, went = film_episode(acting, task, seed, every)
     if output.suffix == ".gif":
         save_film(output, pictures)
     else:

@@ -138,7 +138,7 @@ class FiniteDomain:
             self.check_shares(test)
 
     def __repr__(self) -> str:
-        return f"FiniteDomain({self.name!r}, {self.states} states, {len(self.actions)} actions)"
+        return f"FiniteDomain({self.name!r}, states={self.states}, actions={len(self.actions)})"
 
     @property
     def states(self) -> int:

@@ -85,25 +85,25 @@ class Canvas:
     def paste(self, other: Canvas, left: int, top: int) -> None:
         self.image.paste(other.image, (left, top))
 
-    def rectangle(self, left: int, top: int, side: int, colour: Colour) -> None:
+    def fill_square(self, left: int, top: int, side: int, colour: Colour) -> None:
         """Fill a square, sharp to the pixel."""
         self.draw.rectangle((left, top, left + side - 1, top + side - 1), fill=colour)
 
-    def plate(self, middle: Spot, size: tuple[int, int], radius: float, colour: Colour) -> None:
+    def fill_plate(self, middle: Spot, size: tuple[int, int], radius: float, colour: Colour) -> None:
         """Fill a rectangle with round corners; size: width and height."""
         corner = [floor(at - (length - 1) / 2) for at, length in zip(middle, size, strict=True)]
         self.image.paste(colour, (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1]), _mask(*size, radius))
 
-    def disc(self, middle: Spot, diameter: float, colour: Colour) -> None:
+    def fill_disc(self, middle: Spot, diameter: float, colour: Colour) -> None:
         size = 2 * int(diameter / 2) + 1  # odd, so that discs in discs have the same middle
-        self.plate(middle, (size, size), size / 2, colour)
+        self.fill_plate(middle, (size, size), size / 2, colour)
 
-    def line(self, text: str, at: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+    def write_line(self, text: str, at: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
         """Write a line that begins at a place; in smaller letters, then cut, where it is longer than its room."""
         text, size = _fit(text, room, size)
         self.draw.text(at, text, fill=colour, font=_font(size), anchor="lm")
 
-    def word(self, text: str, middle: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+    def write_word(self, text: str, middle: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
         """Write text around its middle; a single character is centred by what is seen of it."""
         text, size = _fit(text, room, size)
         left, top, right, bottom = _font(size).getbbox(text if len(text) == 1 else "X", anchor="mm")
@@ -199,7 +199,7 @@ def draw_state(domain: FiniteDomain, state: int, caption: str = "") -> Pixels:
     canvas.paste(body, (width - body.image.width) // 2, MARGIN)
     for number, line in enumerate(lines):
         middle = height + MARGIN + TEXT_LINE * (number + 0.5) + 4
-        canvas.line(line, (MARGIN, middle), GREY if number else INK, width - 2 * MARGIN)
+        canvas.write_line(line, (MARGIN, middle), GREY if number else INK, width - 2 * MARGIN)
     return canvas.pixels()
 
 
@@ -212,22 +212,22 @@ def _draw_grid(picture: Picture, state: int) -> Canvas:
     canvas = Canvas(width * side + 1, height * side + 1, LINE)
     for row, column, shown in cells:
         if shown != WALL:
-            canvas.rectangle(column * side + 1, row * side + 1, side - 1, WHITE)
+            canvas.fill_square(column * side + 1, row * side + 1, side - 1, WHITE)
     for row, column, shown in cells:
         if shown == WALL:
-            canvas.rectangle(column * side, row * side, side + 1, STONE)
+            canvas.fill_square(column * side, row * side, side + 1, STONE)
     letters = sorted({letter for each in picture.scenes for line in each.rows for letter in line} - {WALL, FLOOR})
     inner = side - 1 - 2 * (side // 16)
     for row, column, shown in cells:
         middle = ((column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5)
         here = (row, column) == picture.cell[state]
         if shown in letters:
-            canvas.plate(middle, (inner, inner), side // 6, TINTS[letters.index(shown) % len(TINTS)])
+            canvas.fill_plate(middle, (inner, inner), side // 6, TINTS[letters.index(shown) % len(TINTS)])
         if here:
-            canvas.disc(middle, 0.86 * side, WHITE)
-            canvas.disc(middle, 0.74 * side, AGENT)
+            canvas.fill_disc(middle, 0.86 * side, WHITE)
+            canvas.fill_disc(middle, 0.74 * side, AGENT)
         if shown in letters:
-            canvas.word(shown, middle, WHITE if here else INK, side, round(0.56 * side))
+            canvas.write_word(shown, middle, WHITE if here else INK, side, round(0.56 * side))
     return canvas
 
 
@@ -240,10 +240,10 @@ def _draw_names(domain: FiniteDomain, state: int) -> Canvas:
     canvas = Canvas((width + MARGIN) * len(shown) - MARGIN, height + TEXT_LINE * left_out)
     for position, (number, name) in enumerate(shown):
         middle = (position * (width + MARGIN) + width / 2, height / 2)
-        canvas.plate(middle, (width, height), MARGIN, AGENT if number == state else LINE)
-        canvas.word(name, middle, WHITE if number == state else INK, width - 2 * MARGIN, NAME_SIZE)
+        canvas.fill_plate(middle, (width, height), MARGIN, AGENT if number == state else LINE)
+        canvas.write_word(name, middle, WHITE if number == state else INK, width - 2 * MARGIN, NAME_SIZE)
     if left_out:
-        canvas.word(f"of {domain.states:,} states", (width / 2, height + TEXT_LINE / 2), GREY, width)
+        canvas.write_word(f"of {domain.states:,} states", (width / 2, height + TEXT_LINE / 2), GREY, width)
     return canvas
 
 
@@ -259,7 +259,7 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
     (500, 660, 3)
     """
     box = Canvas(BOX, BOX, STONE)
-    box.rectangle(2, 2, BOX - 4, WATER)
+    box.fill_square(2, 2, BOX - 4, WATER)
     scale = BOX / world.side
 
     def spot(place: npt.ArrayLike) -> Spot:
@@ -269,8 +269,8 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
     for number in range(BALLS):
         if bool(water.there[number]):
             _draw_ball(box, spot(water.ball_place[number]), 2 * world.radius * scale, number)
-    box.disc(spot(water.place), 3.1 * world.radius * scale, WHITE)
-    box.disc(spot(water.place), 2.6 * world.radius * scale, AGENT)
+    box.fill_disc(spot(water.place), 3.1 * world.radius * scale, WHITE)
+    box.fill_disc(spot(water.place), 2.6 * world.radius * scale, AGENT)
     canvas = Canvas(BOX + PANEL + 3 * MARGIN, BOX + 2 * MARGIN)
     canvas.paste(box, MARGIN, MARGIN)
     _draw_panel(canvas, note, stack)
@@ -280,21 +280,21 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
 def _draw_ball(box: Canvas, middle: Spot, size: float, number: int) -> None:
     """Even and odd balls in two colours; those to deliver to (0 and 1) are rings."""
     odd, ring = number % 2 == 1, number < 2
-    box.disc(middle, 1.35 * size, ODD if odd else EVEN)
+    box.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
     if ring:
-        box.disc(middle, 0.98 * size, WHITE)
-    box.word(str(number), middle, INK if ring or odd else WHITE, size, round(size))
+        box.fill_disc(middle, 0.98 * size, WHITE)
+    box.write_word(str(number), middle, INK if ring or odd else WHITE, size, round(size))
 
 
 def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str]) -> None:
     left = BOX + 2 * MARGIN
     for number, text in enumerate(note):
         at = (left, MARGIN + TEXT_LINE * (number + 0.5))
-        canvas.line(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2)
+        canvas.write_line(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2)
     rows = (BOX - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
     shown = list(stack) if len(stack) <= rows else [*stack[: rows - 1], f"… {len(stack) - rows + 1} more"]
     for row, symbol in enumerate(shown):
         middle = (left + PANEL / 2, MARGIN + BOX - SYMBOL_HEIGHT * (len(shown) - row - 0.5))
         colour = {"ball_0": EVEN, "ball_1": ODD}.get(symbol, PLATE)
-        canvas.plate(middle, (PANEL, SYMBOL_HEIGHT - 3), 5, colour)
-        canvas.word(symbol, middle, WHITE if colour == EVEN else INK, PANEL - MARGIN)
+        canvas.fill_plate(middle, (PANEL, SYMBOL_HEIGHT - 3), 5, colour)
+        canvas.write_word(symbol, middle, WHITE if colour == EVEN else INK, PANEL - MARGIN)

@@ -80,12 +80,12 @@ def water_world(name: str, **settings: Any) -> WaterWorld:  # noqa: ANN401 - fie
     """
     if name not in SIDES:
         raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
-    try:
-        return WaterWorld(**{"side": SIDES[name], **settings})
-    except TypeError:
-        known = [field for field in WaterWorld.__slots__ if field in WaterWorld.__annotations__]
-        fix = f"it has {', '.join(known)}"
-        raise BadDomainSetting(f"WaterWorld has no such setting among {', '.join(settings)}", fix=fix) from None
+    for word in settings:
+        if word not in WaterWorld.__annotations__:
+            raise BadDomainSetting(
+                f"WaterWorld has no setting `{word}`", fix=did_you_mean(word, WaterWorld.__annotations__)
+            )
+    return WaterWorld(**{"side": SIDES[name], **settings})
 
 
 class Water(NamedTuple):
@@ -118,8 +118,8 @@ def advance(world: WaterWorld, water: Water, push: Array, numbers: Array, xp: An
     velocity = water.velocity + world.acceleration * push
     speed = xp.sqrt((velocity * velocity).sum(axis=-1, keepdims=True))
     velocity = velocity * xp.minimum(xp.float32(1), world.top_speed / xp.maximum(speed, xp.float32(1e-6)))
-    place, velocity = _bounced(world, water.place + world.interval * velocity, velocity, xp)
-    ball_place, ball_velocity = _bounced(
+    place, velocity = _bounce(world, water.place + world.interval * velocity, velocity, xp)
+    ball_place, ball_velocity = _bounce(
         world, water.ball_place + world.interval * water.ball_velocity, water.ball_velocity, xp
     )
     apart = ball_place - place
@@ -145,7 +145,7 @@ def observe(world: WaterWorld, water: Water, xp: Any) -> Array:  # noqa: ANN401 
     return xp.concatenate((own, balls.reshape(-1))).astype(xp.float32)
 
 
-def _bounced(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:  # noqa: ANN401 - a module
+def _bounce(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:  # noqa: ANN401 - a module
     """What passed a wall, mirrored at it."""
     low, high = world.radius, world.side - world.radius
     below, above = place < low, place > high

@@ -8,7 +8,7 @@ Nothing is imported before it is used, so that a command that prints a table doe
 - `graphviz`: a figure as DOT, laid out and rendered (`to_dot`, `render_dot`);
 - `tikz`: a figure as LaTeX (`to_tikz`);
 - `render`: machines and runs as files (`draw`, `draw_run`, `render`, `FORMATS`);
-- `plots`: episodes, witnesses, sizes and growth, with matplotlib.
+- `plots`: how tables grow, witnesses, episodes, with matplotlib.
 """
 
 from __future__ import annotations

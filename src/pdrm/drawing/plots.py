@@ -89,11 +89,6 @@ def _open_frame(axes: Axes, *, grid: bool = True) -> None:
 Points = list[tuple[int, float]]
 
 
-def draw_sizes(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Draw a `sizes_record` into a file, in the format its ending names."""
-    write_plot(sizes_plot(record), path)
-
-
 def sizes_plot(record: dict[str, Any]) -> Figure:
     """The growth of a task's tables."""
     figure = _new_figure(7, 4.2)
@@ -160,11 +155,6 @@ class Situation:
     way: str
     best: str
     value: str
-
-
-def draw_witness(domain: FiniteDomain, situations: Sequence[Situation], title: str, path: Path) -> None:
-    """Draw some situations next to each other to a `.svg`, `.png` or `.pdf`."""
-    write_plot(witness_plot(domain, situations, title), path)
 
 
 def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Figure:

@@ -1,4 +1,4 @@
-"""A trained policy filmed: WaterWorld and the machine's stack, as an animated GIF or one picture."""
+"""Films of a trained policy: WaterWorld and the machine's stack beside it, as an animated GIF or one picture."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from pdrm.task import MachineLike
 
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy  # which needs JAX, as drawing WaterWorld does not
-
-# --- WaterWorld with a machine on it, drawn together: the box, and beside it the machine's state and its stack.
 
 TOP_1 = TopK(1)
 
@@ -53,10 +51,9 @@ class WaterTask(MachineEnv):
         return draw_water(env.world, env.water, [f"step {env.steps}", configuration.state], configuration.stack)
 
 
-# --- A trained policy filmed: WaterWorld and the machine's stack, as an animated GIF or one picture.
-
-
-def filmed(policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10) -> tuple[list[Pixels], dict[str, Any]]:
+def film_episode(
+    policy: DeepPolicy, task: WaterTask, seed: int = 0, every: int = 10
+) -> tuple[list[Pixels], dict[str, Any]]:
     """An episode's pictures, one every few steps, and how it went."""
     seen, _ = task.reset(seed=seed)
     policy.begin()
