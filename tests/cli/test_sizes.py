@@ -89,7 +89,7 @@ def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
 
 def test_runs_with_another_machine_are_not_counted(pdrm, runs, tmp_path):
     file = tmp_path / "mine.pdrm"
-    file.write_text(library.to_text(library.catalogue("letter-pushdown")))
+    file.write_text(library.language.to_text(library.catalogue("letter-pushdown")))
     _, sizes = sizes_of(pdrm("sizes", "letter", "--machine", file, "--runs", runs, "--json"))
     assert not any(size["seen"] for size in sizes.values())
 
@@ -114,8 +114,8 @@ def test_an_automaton_with_a_counter(pdrm):
 
 def test_ones_own_domain(pdrm, tmp_path):
     file = tmp_path / "line.npz"
-    line = library.from_arrays("line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6)
-    library.save_domain(line, file)
+    line = library.domains.from_arrays("line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6)
+    library.domains.save_domain(line, file)
     _, sizes = sizes_of(pdrm("sizes", file, "--machine", "anbn", "--json"))
     assert 0 < sizes["1-policy"]["reachable"] <= sizes["full policy"]["reachable"]
     outcome = pdrm("sizes", file)
@@ -166,16 +166,14 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
 
 def test_more_counters_than_one(pdrm, tmp_path):
     file = tmp_path / "two.pdrm"
-    library.save(library.pushdown_to_counting(library.catalogue("anbn")), file)
+    library.save(library.machines.pushdown_to_counting(library.catalogue("anbn")), file)
     outcome = pdrm("sizes", file)
     assert outcome.code == 2
     assert "2 counters" in outcome.err
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--k", "0,99999999"), ("--k", "9" * 5000), ("--steps", 99999999999999999999999), ("--steps", -1)]
-)
-def test_sizes_beyond_counting_are_refused(pdrm, arguments):
-    outcome = pdrm("sizes", "letter", *arguments)
-    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
-    assert "non-negative" in outcome.err
+def test_sizes_beyond_counting_are_refused(pdrm):
+    for arguments in (("--k", "0,99999999"), ("--k", "9" * 5000), ("--steps", 10**23), ("--steps", -1)):
+        outcome = pdrm("sizes", "letter", *arguments)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+        assert "integer" in outcome.err

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple, Protocol
 
 from pdrm.errors import EndlessSilentMoves
@@ -90,6 +91,24 @@ def _count(symbols: Symbols) -> int:
     return sum(symbol is not None for symbol in symbols)
 
 
+class _Above(NamedTuple):
+    """A head that comes up, and how many symbols stand below its own."""
+
+    head: Head
+    below: int
+
+
+def _come_up(popped: Popped, state: str, symbols: Symbols) -> tuple[list[_Above], set[str]]:
+    """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
+    states, below, found = {state}, _count(symbols), list[_Above]()
+    for symbol in symbols:
+        below -= symbol is not None
+        heads = [Head(one, symbol) for one in states]
+        found += [_Above(head, below) for head in heads]
+        states = set[str]().union(*(popped.get(head, ()) for head in heads))
+    return found, states
+
+
 class _Saturation:
     """The heads that come up from some configurations on, the moves at each, and the states in which its symbol may be popped.
 
@@ -120,6 +139,10 @@ class _Saturation:
             self.moves[head] = self._moves_at(head)
             self._todo += [(*lead, head) for lead in self.moves[head]]
 
+    def stop_in(self, lead: Lead) -> _Above:
+        """The last head that comes up where not all the symbols are popped."""
+        return _come_up(self.popped, *lead)[0][-1]
+
 
 def _reach(machine: PushdownSystem) -> _Saturation:
     """All moves, from the start."""
@@ -130,24 +153,6 @@ def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
     """Silent moves only, from every head: they are deterministic, so a head's symbol is popped in one state or in none."""
     heads = [(state, (top,)) for state in machine.states for top in (*machine.stack, None)]
     return _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
-
-
-class _Above(NamedTuple):
-    """A head that comes up, and how many symbols stand below its own."""
-
-    head: Head
-    below: int
-
-
-def _come_up(popped: Popped, state: str, symbols: Symbols) -> tuple[list[_Above], set[str]]:
-    """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
-    states, below, found = {state}, _count(symbols), list[_Above]()
-    for symbol in symbols:
-        below -= symbol is not None
-        heads = [Head(one, symbol) for one in states]
-        found += [_Above(head, below) for head in heads]
-        states = set[str]().union(*(popped.get(head, ()) for head in heads))
-    return found, states
 
 
 def reachable_heads(machine: PushdownSystem) -> set[Head]:
@@ -174,9 +179,7 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
         return []
     silent = _follow_silent_moves(machine)
     goes_on = {
-        head: _come_up(silent.popped, *moves[0])[0][-1].head
-        for head, moves in silent.moves.items()
-        if moves and not silent.popped[head]
+        head: silent.stop_in(moves[0]).head for head, moves in silent.moves.items() if moves and not silent.popped[head]
     }
     endless = _leading_to_cycles(goes_on)
     if not endless:
@@ -337,6 +340,11 @@ class _Climb:
         self.moves = {head: [above for lead in moves[head] for above in _come_up(popped, *lead)[0]] for head in moves}
         self.pushed = {head: max((_count(symbols) for _, symbols in moves[head]), default=0) for head in moves}
         self.silent = [head for head in moves if _silent_moves_at(machine, head)]
+        self.below: defaultdict[Head, list[Head]] = defaultdict(list)
+        """The silent heads whose height depends on that above a head."""
+        for head in self.silent:
+            for above in self.moves[head]:
+                self.below[above.head].append(head)
 
     def highest(self, heights: Heights) -> int:
         """From the start."""
@@ -349,13 +357,13 @@ class _Climb:
 
     def settle(self, heights: Heights, most: int) -> Heights:
         """The heights with all silent moves taken; they are not followed beyond `most`."""
-        changed = True
-        while changed:
-            changed = False
-            for head in self.silent:
-                height = min(most, self.above(head, heights))
-                if height > heights[head]:
-                    heights[head], changed = height, True
+        todo = list(self.silent)
+        while todo:
+            head = todo.pop()
+            height = min(most, self.above(head, heights))
+            if height > heights[head]:
+                heights[head] = height
+                todo += self.below[head]
         return heights
 
 
@@ -408,20 +416,25 @@ class _Growing:
         self.machine = machine
         self.silent = _follow_silent_moves(machine)
         self.states = (*machine.states, *machine.final)
+        self.known: dict[Head, int] = {}
 
     def left(self, state: str, symbols: Symbols) -> tuple[int, str | None]:
         """How many symbols stand in the place of these when silent moves stop; and the state, if all were popped."""
-        count = 0
-        while True:
-            heads, popped_in = _come_up(self.silent.popped, state, symbols)
-            if popped_in:
-                return 0, next(iter(popped_in))
-            head, below = heads[-1]
-            count += below
-            moves = self.silent.moves.get(head, [])
-            if not moves:
-                return count + (head.top is not None), None
-            state, symbols = moves[0]
+        for after in _come_up(self.silent.popped, state, symbols)[1]:
+            return 0, after
+        head, below = self.silent.stop_in((state, symbols))
+        return below + self._left_above(head), None
+
+    def _left_above(self, head: Head) -> int:
+        """How many symbols stand in the place of a head's own when silent moves stop: they do not pop it."""
+        way: list[_Above] = []
+        while head not in self.known and self.silent.moves.get(head):
+            way.append(_Above(head, (after := self.silent.stop_in(self.silent.moves[head][0])).below))
+            head = after.head
+        count = self.known.get(head, int(head.top is not None))
+        for before in reversed(way):
+            count = self.known[before.head] = count + before.below
+        return count
 
     def step(self) -> int:
         """The most symbols that one label and its silent moves add."""
@@ -437,15 +450,21 @@ class _Growing:
 
     def _growth_below(self) -> dict[str, int]:
         """For each state, the most that silent moves add to a stack of any symbols, or take from it at least."""
-        ends = [(state, *self.left(state, (symbol,))) for state in self.states for symbol in self.machine.stack]
         found = {state: self.left(state, (None,))[0] for state in self.states}
-        changed = True
-        while changed:
-            changed = False
-            for state, count, after in ends:
-                growth = (count if after is None else found[after]) - 1
-                if growth > found[state]:
-                    found[state], changed = growth, True
+        before: defaultdict[str, list[str]] = defaultdict(list)
+        for state, symbol in product(self.states, self.machine.stack):
+            count, after = self.left(state, (symbol,))
+            if after is None:
+                found[state] = max(found[state], count - 1)
+            else:
+                before[after].append(state)
+        todo = list(self.states)
+        while todo:  # popping a symbol and going on in the state after it
+            after = todo.pop()
+            for state in before[after]:
+                if found[after] - 1 > found[state]:
+                    found[state] = found[after] - 1
+                    todo.append(state)
         return found
 
     def pushes(self) -> int | None:
