@@ -15,7 +15,7 @@ import pytest
 
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, _rounds, run_all
+from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, plan_jobs, run_all
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
@@ -228,15 +228,28 @@ def test_memory_is_for_this_machine_only():
     assert Workers(backend="dask", address="tcp://127.0.0.1:9").memory == float("inf")
 
 
-def test_runs_that_need_much_memory_go_first_with_fewer_workers():
-    spec = RunSpec(Task("letter"), QLearning(), seed=0)
-    runs = [
-        Planned(spec, title, 1, size) for title, size in (("light", 0.3), ("large 1", 10), ("large 2", 10), ("mid", 3))
-    ]
+def run_of(title, seconds, gigabytes, seed=0):
+    return Planned(RunSpec(Task("letter"), QLearning(), seed=seed), title, seconds, gigabytes)
 
-    def rounds(**given):
-        return [([run.title for run in some], count) for some, count in _rounds(runs, Workers(**given))]
 
-    assert rounds(count=2, gigabytes=14) == [(["large 1", "large 2"], 1), (["light", "mid"], 2)]
-    assert rounds(count=2, gigabytes=20) == [(["light", "large 1", "large 2", "mid"], 2)]
-    assert rounds(count=4, gigabytes=2) == [(["large 1", "large 2", "mid"], 1), (["light"], 4)]
+def test_the_longest_are_first_and_the_largest_never_side_by_side():
+    sizes = (("light", 1, 0.3), ("large 1", 50, 10), ("long", 60, 0.3), ("large 2", 50, 10), ("mid", 5, 3))
+    runs = [run_of(*one, seed) for seed, one in enumerate(sizes)]
+
+    def jobs(**given):
+        return [[run.title for batch in job for run in batch] for job in plan_jobs(runs, Workers(**given))]
+
+    assert jobs(count=2, gigabytes=14) == [["large 1", "large 2"], ["long"], ["mid"], ["light"]]
+    assert all(len(job) == 1 for job in jobs(count=2, gigabytes=20))
+    assert all(len(job) == 1 for job in jobs(count=1, gigabytes=10))
+
+
+def test_jobs_hold_every_run_once_within_the_memory():
+    runs = [run_of(str(n), n % 7, (0.3, 0.5, 2.8, 4.3, 10.8)[n % 5], seed=n) for n in range(40)]
+    for workers in (1, 2, 3, 8):
+        for gigabytes in (6, 14, 30):
+            jobs = plan_jobs(runs, Workers(count=workers, gigabytes=gigabytes))
+            assert sorted(int(run.title) for job in jobs for batch in job for run in batch) == list(range(40))
+            worst = sum(sorted((max(b[0].gigabytes for b in job) for job in jobs), reverse=True)[:workers])
+            least = 10.8 + (workers - 1) * 0.3  # the largest run beside the smallest ones: no order needs less
+            assert worst <= max(gigabytes, least) + 1e-9, (workers, gigabytes)

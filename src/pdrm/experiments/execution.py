@@ -200,6 +200,11 @@ class Planned(NamedTuple):
     """About how much memory it takes at most."""
 
 
+Batch = list[Planned]
+"""Runs that are trained side by side; of tabular agents one."""
+Job = list[Batch]
+
+
 class Failure(NamedTuple):
     """A run that could not be done, and why."""
 
@@ -232,8 +237,7 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
         began = time.time()
         suspects = [run for run in pending if deaths[run.spec.id]][:1]
         try:
-            for some, count in _rounds(suspects or pending, workers):
-                failed |= _do(some, store, replace(workers, count=count), kept)
+            failed |= _do(suspects or pending, store, workers, kept)
         except PdrmError:
             raise
         except Exception as error:
@@ -248,32 +252,52 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
     return [failed[run.spec.id] for run in runs if run.spec.id in failed]
 
 
-def _rounds(runs: list[Planned], workers: Workers) -> list[tuple[list[Planned], int]]:
-    """Runs that need much memory first, with as many workers as there is memory for; then all others."""
-    heavy = [run for run in runs if workers.count * run.gigabytes > workers.memory]
-    light = [run for run in runs if run not in heavy]
-    fewer = int(workers.memory // max((run.gigabytes for run in heavy), default=1.0))
-    return [(some, count) for some, count in ((heavy, max(1, fewer)), (light, workers.count)) if some]
-
-
 def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping) -> dict[str, Failure]:
     """Do what is pending, once; an exception means that a worker died."""
-    batches: dict[str, list[Planned]] = {}
-    for run in pending:
-        batches.setdefault(run.spec.batch, []).append(run)
-    jobs = sorted(batches.values(), key=_seconds, reverse=True)
-    tasks = ([(run.spec, store.folder(run.spec)) for run in job] for job in jobs)
+    jobs = plan_jobs(pending, workers)
+    tasks = ([[(run.spec, store.folder(run.spec)) for run in batch] for batch in job] for job in jobs)
     with workers.at_most(len(jobs)).ready():
         whys = joblib.Parallel(batch_size=1)(joblib.delayed(perform)(task, keeping) for task in tasks)
-    return {run.spec.id: Failure(run, why) for job, why in zip(jobs, whys, strict=True) for run in job if why}
+    found = (
+        (run, why)
+        for job, told in zip(jobs, whys, strict=True)
+        for batch, why in zip(job, told, strict=True)
+        for run in batch
+    )
+    return {run.spec.id: Failure(run, why) for run, why in found if why}
 
 
-def _seconds(job: list[Planned]) -> float:
-    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in job)
+def plan_jobs(runs: list[Planned], workers: Workers) -> list[Job]:
+    """What each worker takes in one piece, the longest first. Runs that JAX trains side by side are one batch. A job is one batch;
+    only those that need so much memory that others would not fit beside them share a few jobs, one after the other."""
+    batches: dict[str, Batch] = {}
+    for run in runs:
+        batches.setdefault(run.spec.batch, []).append(run)
+    largest = max(map(_gigabytes, batches.values()), default=0.0)
+    beside = (workers.memory - largest) / max(1, workers.count - 1)
+    fits = workers.count * largest <= workers.memory
+    heavy = [batch for batch in batches.values() if not fits and _gigabytes(batch) > beside]
+    lanes: list[Job] = [[] for _ in range(max(1, int(workers.memory // largest)) if heavy else 0)]
+    for batch in sorted(heavy, key=_seconds, reverse=True):
+        min(lanes, key=lambda job: sum(map(_seconds, job))).append(batch)
+    jobs = [*(job for job in lanes if job), *([batch] for batch in batches.values() if batch not in heavy)]
+    return sorted(jobs, key=lambda job: sum(map(_seconds, job)), reverse=True)
 
 
-def perform(runs: list[tuple[RunSpec, Path]], keeping: Keeping) -> str:
-    """What a worker does: the runs of a job to their end; returns why they failed, or nothing."""
+def _gigabytes(batch: Batch) -> float:
+    return max(run.gigabytes for run in batch)
+
+
+def _seconds(batch: Batch) -> float:
+    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in batch)
+
+
+def perform(job: list[list[tuple[RunSpec, Path]]], keeping: Keeping) -> list[str]:
+    """What a worker does: the batches of a job, one after the other; for each, why it failed, or nothing."""
+    return [_perform_batch(batch, keeping) for batch in job]
+
+
+def _perform_batch(runs: list[tuple[RunSpec, Path]], keeping: Keeping) -> str:
     specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
     try:
         with log_tests(keeping.log, runs) as watch:
