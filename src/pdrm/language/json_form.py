@@ -31,7 +31,7 @@ RULE_KEYS = ("from", "to", "label", "top", "push", "tests", "changes", "reward")
 
 
 def to_json(machine: AnyMachine) -> str:
-    """The machine as JSON text, one rule a line.
+    """The machine as JSON text, one rule per line.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(to_json(catalogue("anbn")).partition(",")[0])
