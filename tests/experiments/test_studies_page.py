@@ -7,9 +7,11 @@ from pathlib import Path
 PAGE = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
 
 
+STUDIES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+
+
 def test_the_study_of_the_page_runs(pdrm, tmp_path):
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "views.toml").write_text(text)
+    (tmp_path / "views.toml").write_text(STUDIES[0])
     outcome = pdrm("run", tmp_path / "views.toml", "--workers", 1, "-o", tmp_path / "out", "--json")
     rows = json.loads(outcome.out)
     assert [(row["line"], row["seeds"]) for row in rows] == [("1-pdRM", 3), ("1-CpRM", 3)]
@@ -20,3 +22,16 @@ def test_the_study_of_the_page_runs(pdrm, tmp_path):
     for name in ("spec.json", "curve.csv", "policy.npz", "result.json", "timing.json"):
         assert f"`{name}`" in PAGE
         assert (run / name).exists()
+
+
+def test_tables_and_networks_in_one_study(pdrm, tmp_path):
+    """The second study of the page, and the script that it speaks of."""
+    (tmp_path / "agents.toml").write_text(STUDIES[1])
+    outcome = pdrm("run", tmp_path / "agents.toml", "--workers", 1, "-o", tmp_path / "out", "--json")
+    rows = {row["line"]: row for row in json.loads(outcome.out)}
+    assert {name: row["seeds"] for name, row in rows.items()} == {"Q-learning": 2, "PPO": 2, "DQN": 2}
+    assert rows["Q-learning"]["final_success"] > 0.8
+    assert rows["PPO"]["final_success"] > 0.8
+    assert "PPO" in (tmp_path / "out" / "index.html").read_text()
+    script = (Path(__file__).parents[2] / "examples" / "three_agents.py").read_text()
+    assert all(f"pdrm.{name}(" in script for name in ("QLearning", "CpRM", "PPO", "DQN", "Task", "train"))

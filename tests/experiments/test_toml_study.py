@@ -63,7 +63,7 @@ def test_a_study_says_what_the_file_says(folder):
     letter, own = study.panels
     assert (letter.name, letter.success) == ("letter", ("u2",))
     assert [(line.name, line.agent, line.k) for line in letter.lines] == [
-        ("1-pdRM", "q", "1"),
+        ("1-pdRM", "q", 1),
         ("cra-q full", "cra-q", "full"),
     ]
     specs = [spec for _, _, spec in study.runs()]
@@ -107,8 +107,8 @@ def test_a_python_file_sets_study(tmp_path):
         ('agent = "q"', 'agent = "qq"', 12, "qq"),
         ("seeds = [3, 5]", "seeds = 99999999999", 3, "99,999,999,999 seeds"),
         ('machine = "task.pdrm"', 'machine = "letterr"', 22, "letterr"),
-        ("k = 1", "k = -1", 13, "k is -1"),
-        ("k = 1", 'k = "all"', 13, "k is all"),
+        ("k = 1", "k = -1", 13, "k is `-1`"),
+        ("k = 1", 'k = "all"', 13, "k is `all`"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
         ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 17, "learning_rate"),
         ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 17, "rate"),
@@ -169,10 +169,10 @@ agent = "q"
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
-        ('"home"', '"hom"', 6, "`hom` is no final state of machine `treasure-maze`"),
+        ('"home"', '"hom"', 6, "`hom` is not a final state of machine `treasure-maze`"),
         ("episodes = 60", "episods = 60", 3, "no setting `episods`"),
         ('"maze-5x5"', '"key.txt"', 5, "key.txt cannot be opened"),
-        ('agent = "q"', 'agent = "ppo"', 9, "`ppo` is a deep agent"),
+        ('agent = "q"', 'agent = "ppo"', 3, "agent `ppo` has no setting `episodes`"),
         ('name = "a"', 'settings = { epsilon = "much" }', 8, "epsilon"),
     ],
 )

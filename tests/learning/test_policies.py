@@ -74,7 +74,7 @@ def test_what_numbers_no_state_is_refused(agent):
     policy = policy_of(trained(agent, episodes=5))
     assert policy.act(np.int64(0), "search", ("#",)) == policy.act(0, "search", ("#",))
     for s in (-1, 2.7, "0", None):
-        with pytest.raises(WrongPolicy, match="no state of an environment"):
+        with pytest.raises(WrongPolicy, match="not a state of an environment"):
             policy.act(s, "search", ("#",))
 
 
@@ -120,7 +120,7 @@ def test_options_and_configurations_that_are_none_are_refused():
             policy.act(0, "search", ("#",), option)
     with pytest.raises(WrongPolicy, match="final"):
         policy.act(0, "home", ())
-    with pytest.raises(WrongPolicy, match="no state"):
+    with pytest.raises(WrongPolicy, match="not a state"):
         policy.act(0, "serch", ("#",))
     counting = policy_of(trained("cra-q", episodes=20), {})
     for memory in ((1,), (1, 2, 3), (-1, 0), ("1", "0"), "10", (1.5, 0)):
