@@ -107,7 +107,7 @@ def run(table: Table, depth: int, words: list[list[int]]) -> tuple[np.ndarray[An
     filled = np.zeros((len(words), LONGEST), np.int32)
     for number, word in enumerate(words):
         filled[number, : len(word)] = word
-    start = JaxMachine(table, depth).packed(begun.state, begun.stack)
+    start = JaxMachine(table, depth).pack(begun.state, begun.stack)
     return tuple(map(np.asarray, _program(depth)(arrays, start, filled)))
 
 

@@ -2,12 +2,13 @@
 
 import json
 import re
-from contextlib import chdir
+from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 
+from pdrm.learning.agents import PPO, parse_setting
 from pdrm.learning.run import Run
 
 SMALL = [word for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16") for word in ("--set", one)]
@@ -48,26 +49,32 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     assert "stack" in pdrm("replay", folders[0]).out
 
 
-def test_a_domain_of_ones_own_needs_only_the_runs_folder(pdrm, tmp_path):
-    own, machine, runs = tmp_path / "room.txt", tmp_path / "key.pdrm", tmp_path / "runs"
+def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_water_is(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own, machine = Path("water-tank.txt"), Path("key.pdrm")
     own.write_text(MAP)
-    command = ("train", own, "--machine", machine, "--agent", "ppo", "--steps", 256, *SMALL, "-o", runs)
+    command = ("train", own, "--machine", machine, "--json")
     machine.write_text(KEY.replace(": key", ": kay"))
-    assert f"  --> {machine}:7:" in pdrm(*command).err
+    deep = (*command, "--agent", "ppo", "--steps", 256, *SMALL)
+    assert f"  --> {machine}:7:" in pdrm(*deep).err
     machine.write_text(KEY.replace("events key", "events key exit") + "u -> done : {exit}, # / #, 2\n")
-    outcome = pdrm(*command)
+    assert pdrm(*command, "--episodes", 5, "--test-every", 5).code == 0
+    outcome = pdrm(*deep)
     assert outcome.code == 0
-    assert "warning: machine `key` reads event `exit`, which `room` never emits\n" in outcome.err
-    (folder,) = runs.iterdir()
+    assert "warning: machine `key` reads event `exit`, which `water-tank` never emits\n" in outcome.err
+    folder = json.loads(outcome.out)[0]["folder"]
     own.unlink()
-    assert json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)["episodes"] == 3
+    record = json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)
+    assert (record["domain"], record["episodes"]) == ("water-tank", 3)
+    assert "films are of WaterWorld" in pdrm("film", folder).err
 
 
-def test_water_is_filmed(pdrm, tmp_path):
+@pytest.mark.parametrize("k", ["none", "2"])
+def test_water_is_filmed_whatever_is_seen(pdrm, tmp_path, k):
     runs, film = tmp_path / "runs", tmp_path / "water.png"
-    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "-o", runs).code == 0
+    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", k, "-o", runs).code == 0
     (folder,) = runs.iterdir()
-    outcome = pdrm("film", folder, "-o", film, "--every", 2000)
+    outcome = pdrm("film", folder, "-o", film, "--every", 20_000)
     assert outcome.code == 0
     assert "steps, return" in outcome.out
     assert film.read_bytes().startswith(b"\x89PNG")
@@ -104,11 +111,8 @@ def test_wrong_turns(pdrm, tmp_path):
         assert not (tmp_path / "runs").exists(), words
 
 
-def test_whole_numbers_may_have_an_exponent(pdrm, tmp_path):
-    words = [word for one in ("n_envs=4", "n_steps=1.6e1", "batch_size=3.2e1", "net_arch=8") for word in ("--set", one)]
-    assert pdrm("train", "echo", "--agent", "ppo", "--steps", 64, *words, "-o", tmp_path / "runs").code == 0
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert '"n_steps": 16,' in (folder / "spec.json").read_text()
+def test_whole_numbers_may_have_an_exponent():
+    assert parse_setting(PPO, "n_steps=1.6e1") == ("n_steps", 16)
 
 
 def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
@@ -124,33 +128,11 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     assert told[1]["cut_off"] == 0
 
 
-def test_a_map_may_be_called_as_water_is(pdrm, tmp_path):
-    own, machine = tmp_path / "water-tank.txt", tmp_path / "key.pdrm"
-    own.write_text(MAP)
-    machine.write_text(KEY)
-    command = ("train", own.name, "--machine", machine.name, "--json", "-o", "runs")
-    with chdir(tmp_path):
-        assert pdrm(*command, "--episodes", 5, "--test-every", 5).code == 0
-        deep = pdrm(*command, "--agent", "ppo", "--steps", 256, *SMALL)
-        assert deep.code == 0
-        folder = json.loads(deep.out)[0]["folder"]
-        assert json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)["domain"] == "water-tank"
-        assert "films are of WaterWorld" in pdrm("film", folder).err
-
-
-@pytest.mark.parametrize("k", ["none", "0", "2"])
-def test_whatever_is_seen_is_filmed(pdrm, tmp_path, k):
-    small = ("--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", k)
-    assert pdrm("train", "water-17", *small, "-o", tmp_path / "runs").code == 0
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert pdrm("film", folder, "-o", tmp_path / "water.png", "--every", 20_000).code == 0
-
-
-@pytest.mark.parametrize("command", ["check-k", "sizes"])
-def test_what_needs_a_finite_domain_says_so(pdrm, command):
-    outcome = pdrm(command, "water-17")
-    assert outcome.code == 2
-    assert "`water-17` is continuous" in outcome.err
+def test_what_needs_a_finite_domain_says_so(pdrm):
+    for command in ("check-k", "sizes"):
+        outcome = pdrm(command, "water-17")
+        assert outcome.code == 2, command
+        assert "`water-17` is continuous" in outcome.err, command
 
 
 def test_domains_name_water(pdrm):

@@ -63,7 +63,7 @@ def test_it_is_the_step_on_tables(case):
         for label in word:
             if state >= plain.first_final:
                 break
-            packed = fast.packed(state, stack)
+            packed = fast.pack(state, stack)
             stepped, symbols = one_step(tuple(table[:7]), table.first_final, packed, labels.index(label))
             try:
                 state, stack, paid = step_table(plain, state, stack, labels.index(label))

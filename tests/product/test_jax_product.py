@@ -33,7 +33,7 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
     """LetterEnv cut to 12 steps: labels lead the machine, the clock truncates, and a new episode starts as the first did."""
     where, machine = domain("letter"), catalogue("letter")
     product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))
-    step, renewed = jax.jit(product.step), jax.jit(product.renewed)
+    step, renewed = jax.jit(product.step), jax.jit(product.renew)
     state, here = product.begin(seeded(3)).state, machine.begin().after
     assert product.observe(state).shape == (product.observation_size,)
     chance, over = np.random.default_rng(0), 0

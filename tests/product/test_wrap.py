@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 import pdrm
 from pdrm.errors import EpisodeOver
-from pdrm.product.labelling import kept
+from pdrm.product.labelling import snapshot
 from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, Script, corridor, shopping
 
@@ -171,11 +171,11 @@ def test_the_observation_before_is_not_changed_by_the_environment(shaped):
 
 def test_what_cannot_change_or_cannot_be_copied_is_kept_as_it_is():
     for value in (3, "a", None, np.float32(1), Script):
-        assert kept(value) is value
+        assert snapshot(value) is value
     lock = threading.Lock()
-    assert kept(lock) is lock
+    assert snapshot(lock) is lock
     held = np.array([[1]], object)
-    copied = kept((held, [held]))
+    copied = snapshot((held, [held]))
     held[0, 0] = 2
     assert (copied[0][0, 0], copied[1][0][0, 0]) == (1, 1)
 

@@ -108,7 +108,7 @@ class Words(Script):
 def test_only_what_can_be_flattened_is():
     with pytest.raises(CannotWrap, match="cannot be flattened"):
         pdrm.wrap(Words([None]), "letter", nothing, flatten=True)
-    with pytest.raises(CannotWrap, match="is no number"):
+    with pytest.raises(CannotWrap, match="is not a number"):
         pdrm.wrap(gymnasium.make("CartPole-v1"), "letter", nothing, discrete=True)
 
 

@@ -34,7 +34,7 @@ def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
         wrapping.check(seed=0, episodes=20)
 
 
-@pytest.mark.parametrize("part", ["_popped", "_pushed"])
+@pytest.mark.parametrize("part", ["_pop", "_push"])
 def test_a_stack_in_jax_that_is_not_moved(part, monkeypatch):
     monkeypatch.setattr(JaxMachine, part, lambda _self, words, *_symbol: words)
     jax_machine._program.cache_clear()

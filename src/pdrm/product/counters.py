@@ -1,7 +1,7 @@
-"""A counting reward automaton under exploration: counter vectors, numbered as they are met, in place of stacks.
+"""A counting reward automaton under exploration: counter vectors, numbered as they are reached, in place of stacks.
 
-The kernels run on numbers alone. A successor they do not know they leave in `Configurations.wanted`; `Counters.find` has the
-automaton make that step, once for each configuration and label, since a step may take millions of moves.
+The kernels run on numbers alone. They leave a successor that they do not know in `Configurations.wanted`; `Counters.find` has
+the automaton make that step, once for each configuration and label, because a step may take millions of moves.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Counters:
         self._nodes: dict[Vector, int] = {}
 
     def explored(self, capacity: int = 1024) -> Explored:
-        """The automaton with nothing met but the counters it begins with."""
+        """The automaton with nothing reached but the counters it begins with."""
         stacks = Stacks.empty(1, capacity)
         found = Configurations.room(
             len(self.labels), len(self._states), capacity, capacity, counters=self.automaton.counters
@@ -59,7 +59,7 @@ class Counters:
         return explored
 
     def vectors(self, explored: Explored) -> list[Vector]:
-        """The counter vectors met so far, in the order of their numbers."""
+        """The counter vectors reached so far, in the order of their numbers."""
         return [tuple(row) for row in explored.configurations.counters[: explored.stacks.made[0]].tolist()]
 
     def find(self, explored: Explored) -> Explored:
@@ -75,7 +75,7 @@ class Counters:
         if self.operations is not None and moves > self.operations:  # more than an episode has: it is never made
             reached, paid, moves = here, 0.0, self.operations + 1
         else:
-            explored, reached = self._numbered(explored, after)
+            explored, reached = self._number(explored, after)
         found = explored.configurations
         found.after[here, label], found.paid[here, label], found.moves[here, label] = reached, paid, moves
         return explored
@@ -99,7 +99,7 @@ class Counters:
             )
         return CountingConfiguration(self._states[after], tuple(counters.tolist())), paid, moves
 
-    def _numbered(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
+    def _number(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
         """The number of a configuration, given to it and to its counters where they are new."""
         from pdrm.product.explore_kernel import configuration as number_of  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""The configurations of a machine met so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
+"""The configurations of a machine reached so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
 
-What a configuration does on a label is found once, by the machine's step, and looked up ever after, whatever the height of
+What a configuration does on a label is found once, by the machine's step, and looked up from then on, whatever the height of
 its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack.
 """
 
@@ -86,7 +86,7 @@ class Configurations(NamedTuple):
 
 
 class Explored(NamedTuple):
-    """A machine under exploration: its table, the stacks and configurations met, and the k of the view."""
+    """A machine under exploration: its table, the stacks and configurations reached, and the k of the view."""
 
     table: Table
     stacks: Stacks
@@ -95,10 +95,10 @@ class Explored(NamedTuple):
 
     @classmethod
     def new(cls, table: Table, view: View, states: int, capacity: int = 1024) -> Explored:
-        """Nothing met yet. `states` is how many environment states there are: keys must tell them all apart."""
+        """Nothing reached yet. `states` is how many environment states there are: keys must tell them all apart."""
         symbols = table.move.shape[2] - 1
         k = FULL_VIEW if isinstance(view, FullStack) else view.k
-        powers = LARGEST_KEY.bit_length()  # of 2 already: a huge power is not worked out
+        powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
         if k > powers or (k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY):
             fix = "use a smaller k, or FullStack() (--k full)"
             raise BadSetting(f"k = {k} is more than a table can be indexed by", fix=fix)

@@ -1,7 +1,8 @@
 """Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
 
 A negative number says why there is none yet: no room (call `explored.grown()`), or a counting automaton's step that Python
-makes (call `Counters.find`). Then ask again; nothing is lost or counted twice.
+makes (call `Counters.find`). Then ask again; nothing is lost or counted twice. The readable twins are the machines' own `begin`
+and `step`; that of `count` is `CountingRewardAutomaton.step`.
 """
 
 from __future__ import annotations
@@ -60,12 +61,14 @@ def first_configuration(explored: Explored) -> tuple[int, float]:
 def explore(explored: Explored, here: int, label: int) -> int:
     """Where a label leads from a configuration, found by the machine's step and kept."""
     found: Configurations = explored.configurations
+    # A counting automaton: its step is looked up, or left for Python to find.
     if len(found.moves) > 0:
         after = int(found.after[here, label])
         if after == UNKNOWN:
             found.wanted[0], found.wanted[1] = here, label
             after = UNEXPLORED
         return after
+    # A pushdown machine: its step, made here, and kept.
     state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
     if status == UNDEFINED:
         return UNDEFINED_LABEL
@@ -87,6 +90,7 @@ def count(table: CountingTable, state: int, counters: Values, label: int, most: 
     """
     here, column, paid, moves = int(state), int(label), 0.0, 0
     while moves < most + 2:
+        # The first rule that applies: of the label at first, silent ones after that.
         move = -1
         for rule in range(table.first[here, column], table.first[here, column + 1]):
             applies = True
@@ -99,6 +103,7 @@ def count(table: CountingTable, state: int, counters: Values, label: int, most: 
                 break
         if move < 0:
             break
+        # Take it.
         for counter in range(len(counters)):
             counters[counter] = max(0, counters[counter] + table.change[move, counter])
         here, column = int(table.target[move]), table.silent

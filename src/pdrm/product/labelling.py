@@ -27,19 +27,19 @@ RESET_ARGUMENTS = ("observation", "info")
 RETURN_A_SET = 'return a set of event names, such as {"goal"} or set()'
 
 
-def label_of(events: object, known: Label, source: str) -> Label:
-    """The label in what a labelling function returned; whether its names are among the known ones is for others to say.
+def read_label(events: object, known: Label, source: str) -> Label:
+    """Read the label from what a labelling function returned; whether the machine knows its events is checked elsewhere.
 
-    >>> sorted(label_of(["b", "a"], frozenset("ab"), "f"))
+    >>> sorted(read_label(["b", "a"], frozenset("ab"), "f"))
     ['a', 'b']
     """
     if isinstance(events, set | frozenset) and events <= known:
         return frozenset(events)
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Collection):
-        raise BadLabel(f"{source} returned {events!r}, which is no set of events", fix=RETURN_A_SET)
+        raise BadLabel(f"{source} returned {events!r}, which is not a set of events", fix=RETURN_A_SET)
     wrong = [event for event in events if not isinstance(event, str)]
     if wrong:
-        raise BadLabel(f"{source} returned the event {wrong[0]!r}, which is no name", fix=RETURN_A_SET)
+        raise BadLabel(f"{source} returned the event {wrong[0]!r}, which is not a name", fix=RETURN_A_SET)
     return frozenset(events)
 
 
@@ -103,16 +103,15 @@ def _named(role: str, function: object) -> str:
     return f"the labelling function `{name}` (`{role}`)"
 
 
-# --- An observation as it is now: environments may change the array they gave, and a labelling function compares two of them.
-
 UNCHANGING = frozenset({int, float, bool, complex, str, bytes, type(None)})
 
 
-def kept(observation: Any) -> Any:  # noqa: ANN401 - any environment's
-    """The observation, copied as far as it can be changed.
+def snapshot(observation: Any) -> Any:  # noqa: ANN401 - any environment's
+    """The observation as it is now, copied as far as it can change: environments may change the array they gave, and a
+    labelling function compares two of them.
 
     >>> array = np.zeros(2)
-    >>> before = kept({"place": array, "time": 3})
+    >>> before = snapshot({"place": array, "time": 3})
     >>> array += 1
     >>> before
     {'place': array([0., 0.]), 'time': 3}
@@ -123,9 +122,9 @@ def kept(observation: Any) -> Any:  # noqa: ANN401 - any environment's
     if kind is np.ndarray and not observation.dtype.hasobject:
         return observation.copy()
     if kind is dict:
-        return {key: kept(value) for key, value in observation.items()}
+        return {key: snapshot(value) for key, value in observation.items()}
     if kind is tuple:
-        return tuple([kept(value) for value in observation])
+        return tuple([snapshot(value) for value in observation])
     try:
         return copy.deepcopy(observation)
     except (TypeError, AttributeError, NotImplementedError, RuntimeError, copy.Error):

@@ -1,4 +1,8 @@
-"""What an agent observes of the product: the environment's observation, the machine's state and the view of the stack."""
+"""What an agent observes of the product: the environment's observation, the machine's state and the view of the stack.
+
+In three forms: a dictionary, one flat vector (all but the environment's part one-hot), or one number for tables. All have a fixed
+size, so they see the stack through a window of some places.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,6 @@ from pdrm.errors import BadSetting, CannotWrap, StackTooHigh
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack, TopK, View
-
-# --- The window on the stack that an observation of fixed size has: so many places, and numbers for what stands there.
 
 
 class Window:
@@ -37,12 +39,12 @@ class Window:
             case FullStack():
                 if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
                     raise BadSetting(
-                        f"a full stack has no bounded space: `depth` is {depth!r}, but must be a whole number from 1 on",
+                        f"a full stack has no bounded space: `depth` is {depth!r}, but must be a positive integer",
                         fix="say how high it may get: view=FullStack(), depth=32",
                     )
                 self.places = depth
             case _:
-                raise BadSetting(f"{view!r} is no view of the stack", fix="use TopK(1), or FullStack() with a depth")
+                raise BadSetting(f"{view!r} is not a view of the stack", fix="use TopK(1), or FullStack() with a depth")
         self.whole = isinstance(view, FullStack)
         self.state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
@@ -60,11 +62,6 @@ class Window:
                 fix="give `wrap` a larger `depth`, or use TopK(k)",
             )
         return [symbol[name] for name in stack[: self.places]]
-
-
-# --- What an agent observes of the product: the environment's observation, the machine's state and the view of the stack.
-#
-# In three forms: a dictionary, one flat vector (all but the environment's part one-hot), or one number for tables.
 
 
 class Form(Protocol):
@@ -132,7 +129,7 @@ class AsVector:
         if self._first is not None:
             vector[observation - self._first] = 1
         else:
-            flat: Any = spaces.flatten(self._environment, observation)  # an array, since the flat space is a Box
+            flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
             vector[: self._width] = flat
         vector[self._width + window.state[state]] = 1
         if window.places:
@@ -154,7 +151,7 @@ class AsNumber:
 
     def __init__(self, environment: spaces.Space[Any], window: Window) -> None:
         if not isinstance(environment, spaces.Discrete):
-            raise CannotWrap(f"an observation of {environment} is no number", fix="leave `discrete` out")
+            raise CannotWrap(f"an observation of {environment} is not a number", fix="leave `discrete` out")
         count = int(environment.n) * len(window.state) * window.symbols**window.places
         if count >= 2**63:
             raise BadSetting(f"{count:.1e} observations cannot be numbered", fix="use a smaller k, or `flatten=True`")

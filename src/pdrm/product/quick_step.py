@@ -1,4 +1,4 @@
-"""A machine's step at the speed of a dictionary: what happens at a state, top and label is found once and kept.
+"""A machine's step at the speed of a dictionary: what happens at a state, top and label is found once and cached.
 
 It gives what the readable step gives, bit for bit, without its records of moves: state, stack (top first) and reward.
 """
@@ -13,7 +13,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack, Transition
 
 MOST_KEPT = 100_000
-"""Cases kept before they are forgotten and found anew: an environment may emit any of 2^events labels."""
+"""Cases cached before the cache is emptied: an environment may emit any of 2^events labels."""
 
 
 class QuickMove(NamedTuple):
@@ -27,7 +27,7 @@ class QuickMove(NamedTuple):
 
 
 class QuickStep:
-    """A machine's `begin` and `step`, remembering.
+    """A machine's `begin` and `step`, cached.
 
     >>> from pdrm.language.loading import catalogue
     >>> quick = QuickStep(catalogue("letter"))
@@ -45,27 +45,27 @@ class QuickStep:
 
     def begin(self) -> tuple[str, Stack, float]:
         """The start, after the silent moves before the first label."""
-        return self._settled(self.machine.start, (self.machine.stack[0],), 0.0)
+        return self._settle(self.machine.start, (self.machine.stack[0],), 0.0)
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
         top = stack[0] if stack else None
         move = self._reading.get((state, top, label))
         if move is None:
-            move = self._found(state, stack, label)
+            move = self._find(state, stack, label)
         if move.pops or move.pushed:
             stack = move.pushed + (stack[1:] if move.pops else stack)
         if move.target in self._may_be_silent:
-            return self._settled(move.target, stack, move.reward)
+            return self._settle(move.target, stack, move.reward)
         return move.target, stack, move.reward
 
-    def _settled(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
+    def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Silent moves until none applies; rewards are added in the order of the moves."""
         while state in self._may_be_silent:
             top = stack[0] if stack else None
             if (state, top) not in self._silent:
                 rule = self.machine.rule(state, None, top)
-                self._silent[state, top] = None if rule is None else _quick(rule, top)
+                self._silent[state, top] = None if rule is None else _compile(rule, top)
             move = self._silent[state, top]
             if move is None:
                 break
@@ -73,12 +73,12 @@ class QuickStep:
             stack = move.pushed + (stack[1:] if move.pops else stack)
         return state, stack, paid
 
-    def _found(self, state: str, stack: Stack, label: Label) -> QuickMove:
+    def _find(self, state: str, stack: Stack, label: Label) -> QuickMove:
         machine, top = self.machine, stack[0] if stack else None
         machine.alphabet.check(label)
         rule = machine.rule(state, label, top)
         if rule is not None:
-            move = _quick(rule, top)
+            move = _compile(rule, top)
         elif machine.otherwise.action == "error":
             raise no_rule(machine.name, label, Configuration(state, stack))
         else:
@@ -89,7 +89,7 @@ class QuickStep:
         return move
 
 
-def _quick(rule: Transition, top: str | None) -> QuickMove:
+def _compile(rule: Transition, top: str | None) -> QuickMove:
     """A rule at one top of stack. Sums of rewards start from 0.0, so that a lone -0.0 is paid as 0.0, as everywhere."""
     pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)

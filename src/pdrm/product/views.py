@@ -36,7 +36,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
-            raise BadSetting(f"k is {self.k!r}, but must be a whole number from 0 on", fix="use k=1, or FullStack()")
+            raise BadSetting(f"k is {self.k!r}, but must be a non-negative integer", fix="use k=1, or FullStack()")
 
     def of(self, stack: Stack) -> Stack:
         """What is seen of a stack."""

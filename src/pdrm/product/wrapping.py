@@ -1,4 +1,13 @@
-"""The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`."""
+"""The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`.
+
+The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
+states terminate, and `info["machine"]` says what it did. Episodes begin with the machine's silent moves and the label at
+reset, if there is one; what they pay is in the `info` of `reset`, because Gymnasium's `reset` returns no reward.
+
+Many side by side (`wrap_vector`): each machine sits inside its sub-environment, so Gymnasium resets the two together, in every
+autoreset mode. A machine put around a finished vector environment could not: its final state would have to reset one
+sub-environment from outside.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +31,13 @@ from pdrm.errors import (
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
-from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, kept, label_of
+from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
 from pdrm.product.observation import Observing
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import TopK, View
 from pdrm.task import MachineLike, pushdown_machine
 
-# --- The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment.
-#
-# The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
-# states terminate, and `info["machine"]` says what it did. Episodes begin with the machine's silent moves and the label at
-# reset, if there is one; what they pay is in the `info` of `reset`, since Gymnasium's `reset` returns no reward.
-
+EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 TOP_1 = TopK(1)
 SEES_TOP = Observing(TOP_1)
 
@@ -60,7 +64,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         labels_at_reset: LabelsAtReset | None = None,
     ) -> None:
         if not isinstance(env, gymnasium.Env):
-            raise CannotWrap(f"{env!r} is no gymnasium.Env", fix=_instead_of(env))
+            raise CannotWrap(f"{env!r} is not a gymnasium.Env", fix=_suggest(env))
         # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
         # something that cannot be.
         settings = {"machine": machine, "labels": labels, "observing": observing, "labels_at_reset": labels_at_reset}
@@ -94,14 +98,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         try:
             events = self._labelling.reset(observation, info)
             if events is not None:
-                label = label_of(events, self._events, self._labelling.source_at_reset)
+                label = read_label(events, self._events, self._labelling.source_at_reset)
                 self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
                 paid += more
             self._check_not_final()
             seen = self._form.put(observation, self._state, self._stack)
         except PdrmError as error:
-            raise self._located(error, self._labelling.source_at_reset) from None
-        self._observation, self._over = kept(observation) if self._compares else None, False
+            raise self._locate(error, self._labelling.source_at_reset) from None
+        self._observation, self._over = snapshot(observation) if self._compares else None, False
         return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
@@ -113,7 +117,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._over = True  # until the machine has followed: after an error between the two they are out of step
         try:
             events = self._labelling.step(self._observation, action, observation, info)
-            label = label_of(events, self._events, self._labelling.source)
+            label = read_label(events, self._events, self._labelling.source)
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
             own = float(reward)
@@ -121,8 +125,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 raise BadEnvironmentReward(f"the environment paid {own}", fix="rewards are finite numbers")
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
-            raise self._located(error, self._labelling.source) from None
-        self._observation = kept(observation) if self._compares else None
+            raise self._locate(error, self._labelling.source) from None
+        self._observation = snapshot(observation) if self._compares else None
         record = _record(paid, own, bool(terminated), state, stack, label)
         self._over = terminated = terminated or state in self._final
         return seen, own + paid, terminated, truncated, {**info, "machine": record}
@@ -134,7 +138,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 fix="let the first label, not the start, lead there",
             )
 
-    def _located(self, error: PdrmError, source: str) -> PdrmError:
+    def _locate(self, error: PdrmError, source: str) -> PdrmError:
         """The error, with the labelling function, the environment and the step that it came from."""
         when = f"step {self._taken} of an episode" if self._taken else "reset"
         return type(error)(f"{error.message} (labelled by {source}, at {when} of {self.env})", fix=error.fix)
@@ -186,20 +190,12 @@ def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
     }
 
 
-def _instead_of(env: object) -> str:
+def _suggest(env: object) -> str:
     if isinstance(env, str):
         return f"make it first: gymnasium.make({env!r})"
     if isinstance(env, gymnasium.vector.VectorEnv):
         return "use pdrm.product.wrap_vector with the functions that make the sub-environments"
     return "wrap an environment that follows Gymnasium's interface"
-
-
-# --- Many products side by side: a machine on each sub-environment, then Gymnasium's own vector environments.
-#
-# Each machine sits inside its sub-environment, so Gymnasium resets the two together, in every autoreset mode. A machine put
-# around a finished vector environment could not: its final state would have to reset one sub-environment from outside.
-
-EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 
 
 def wrap_vector(
@@ -225,7 +221,7 @@ def wrap_vector(
     functions = list(env_fns) if isinstance(env_fns, Iterable) else []
     if not functions or not all(callable(function) for function in functions):
         raise CannotWrap(
-            f"{env_fns!r} is no list of functions that make environments",
+            f"{env_fns!r} is not a list of functions that make environments",
             fix='wrap before vectorising: wrap_vector([partial(gymnasium.make, "FrozenLake-v1")] * 4, machine, labels)',
         )
     known = [known.value for known in AutoresetMode]
@@ -233,7 +229,7 @@ def wrap_vector(
         raise BadSetting(f"`autoreset` is {autoreset!r}", fix=f"use one of {', '.join(known)}")
     # Loaded once and here, so that a faulty machine is reported before any process is started.
     shared = pushdown_machine(machine)
-    makers = [partial(_made, function, shared, labels, settings) for function in functions]
+    makers = [partial(_make, function, shared, labels, settings) for function in functions]
     match mode:
         case "sync":
             return SyncVectorEnv(makers, autoreset_mode=autoreset)
@@ -242,5 +238,5 @@ def wrap_vector(
     raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
 
 
-def _made(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:
+def _make(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:
     return wrap(function(), machine, labels, **settings)

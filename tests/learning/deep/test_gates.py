@@ -82,7 +82,7 @@ def test_dqn_reaches_values_known_by_hand():
     symbol = {name: number for number, name in enumerate(COLLECT.stack, start=1)}
     network = jax.tree.map(lambda part: part[0], training.state.network)
     for (cell, state, stack), known in VALUES.items():
-        packed = product.machine.packed(machine[state], tuple(symbol[one] for one in stack))
+        packed = product.machine.pack(machine[state], tuple(symbol[one] for one in stack))
         seen = product.seen(jax.nn.one_hot(cell, 3), packed)
         said = apply_mlp(network, seen[None])[0]
         for value, right in zip(said, known, strict=True):

@@ -47,7 +47,7 @@ def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
     for stains, (label, events) in every(range(1, 8), enumerate(PAINT.labels)):
         if not any(event.startswith("soap") for event in events):
             continue
-        real = product.machine.packed(ask, (2,) * stains + (1,))
+        real = product.machine.pack(ask, (2,) * stains + (1,))
         kept = tops.pack(jnp.int32(ask), tops.number(real))
         least = tops.least(kept)
         row = window([label])._replace(before=jnp.zeros((1, PAINT.states)), after=jnp.zeros((1, PAINT.states)))
@@ -70,7 +70,7 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
         for steps, chosen in settings.items()
     }
     for symbols, labels in every(every((2, 3), repeat=4), every((0, 1), repeat=3)):
-        real = product.machine.packed(0, (*symbols, 1))
+        real = product.machine.pack(0, (*symbols, 1))
         kept = tops.pack(jnp.int32(0), tops.number(real))
         found = step[3](window(labels), kept, tops.least(kept))
         length = round(float(-jnp.log2(found.discount)))
@@ -84,7 +84,7 @@ def test_a_push_onto_a_full_stack_teaches_nothing():
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product, settings = jax_product(where, machine, FullStack(), depth=3), DQN(counterfactuals=1)
     weights = [
-        float(replay_window(product, settings, window([0]), product.machine.packed(0, (2,) * pushed + (1,))).weight)
+        float(replay_window(product, settings, window([0]), product.machine.pack(0, (2,) * pushed + (1,))).weight)
         for pushed in (0, 1, 2)
     ]
     assert weights == [1, 1, 0]

@@ -50,13 +50,13 @@ def test_windows_pay_what_the_machine_would_have_paid(past):
         row = jax.tree.map(lambda part, number=number: part[number], rows)
         for state, stack in (("listen", ("#",)), ("speak", ("a", "#")), ("speak", ("b", "a", "#"))):
             places = tuple(ECHO.stack.index(symbol) + 1 for symbol in stack)
-            packed = product.machine.packed(("listen", "speak", "done").index(state), places)
+            packed = product.machine.pack(("listen", "speak", "done").index(state), places)
             found = step(row, packed)
             paid, factor, now, over = by_hand(row, state, stack)
             assert float(found.reward) == pytest.approx(paid)
             assert float(found.discount) == pytest.approx(factor)
             assert bool(found.terminated) == over
-            top = product.machine.packed(
+            top = product.machine.pack(
                 ("listen", "speak", "done").index(now.state),
                 tuple(ECHO.stack.index(symbol) + 1 for symbol in now.stack),
             )

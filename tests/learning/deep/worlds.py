@@ -11,7 +11,7 @@ from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.deep_training import Algorithm
 from pdrm.learning.deep.many_envs import Envs, Tally, begin_envs, step_envs
-from pdrm.product.jax_env.jax_domain import JaxDomain, Moved, finite_domain, uniforms
+from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 
@@ -41,7 +41,7 @@ def target():
         return uniforms(key, 1)[0] - 0.5, jnp.int32(-1)
 
     def step(state, action, _key):
-        return Moved(state, jnp.int32(0), -((action[0] - state) ** 2), jnp.bool_(True))
+        return DomainStep(state, jnp.int32(0), -((action[0] - state) ** 2), jnp.bool_(True))
 
     domain = JaxDomain(
         name="target",

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from pdrm.learning.agents import Deep
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.jax_product import JaxProduct, Outcome, ProductState
+from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
 
 # --- Environments of training.
 
@@ -79,7 +79,7 @@ class Stepped(NamedTuple):
     """After it, ended ones begun anew."""
     last: ProductState
     """After it, before ended ones were begun anew."""
-    outcome: Outcome
+    outcome: ProductStep
     over: jax.Array
     """Whether the episode ended."""
     tally: Tally
@@ -99,7 +99,7 @@ def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
         (envs.begun == OVERFLOW).sum(),
         (envs.begun == FINISHED).sum(),
     )
-    state, paid, status = jax.vmap(product.renewed)(last, over)
+    state, paid, status = jax.vmap(product.renew)(last, over)
     begun = jnp.where(over, status.astype(jnp.int8), envs.begun)
     return Stepped(Envs(state, jnp.where(over, paid, gained), begun), last, outcome, over, tally)
 

@@ -1,4 +1,11 @@
-"""Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such."""
+"""Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such.
+
+A domain is a few pure functions of one environment (no batch axis: the learners map them). To bring your own, make a
+`JaxDomain` of your functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and
+their position, a few integer operations that the compiler fuses with what surrounds them, where JAX's own generator would be a
+kernel of its own on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes too. For anything else there is
+`jax.random.key(key)`.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +19,10 @@ import jax.numpy as jnp
 from pdrm.domains import water
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
 
-# --- Random numbers inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and their position.
-#
-# A few integer operations that the compiler fuses with what surrounds them, where JAX's own generator would be a kernel of
-# its own on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes too. For anything else, `jax.random.key(key)`.
-
 Key = jax.Array
 """A scalar uint32."""
+State = Any
+"""A pytree of arrays."""
 
 STRIDE = 0x9E3779B9
 """The golden ratio's fraction: positions are this far apart before they are hashed."""
@@ -57,17 +61,8 @@ def seeded(seed: int | jax.Array) -> Key:
     return hashed(jnp.asarray(seed, jnp.uint32) + jnp.uint32(STRIDE))
 
 
-# --- Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such.
-#
-# A domain is a few pure functions of one environment (no batch axis: the learners map them). To bring your own, make a
-# `JaxDomain` of your functions.
-
-State = Any
-"""A pytree of arrays."""
-
-
-class Moved(NamedTuple):
-    """What a step of a domain comes to."""
+class DomainStep(NamedTuple):
+    """What a step of a domain leads to."""
 
     state: State
     label: jax.Array
@@ -85,7 +80,7 @@ class JaxDomain:
     labels: tuple[Label, ...]
     start: Callable[[Key], tuple[State, jax.Array]]
     """key -> a first state, and the number of the label emitted then (-1: none)."""
-    step: Callable[[State, jax.Array, Key], Moved]
+    step: Callable[[State, jax.Array, Key], DomainStep]
     """state, action, key -> what follows."""
     observe: Callable[[State], jax.Array]
     """state -> a vector of float32."""
@@ -113,10 +108,10 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
     def start(key: Key) -> tuple[State, jax.Array]:
         return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
 
-    def step(state: State, action: jax.Array, key: Key) -> Moved:
+    def step(state: State, action: jax.Array, key: Key) -> DomainStep:
         push = jnp.clip(action, -1, 1) if world.continuous else jnp.asarray(water.PUSHES, jnp.float32)[action]
         state, label = water.advance(world, state, push, uniforms(key, water.STEP_NUMBERS), jnp)
-        return Moved(state, label, jnp.float32(0), jnp.bool_(False))
+        return DomainStep(state, label, jnp.float32(0), jnp.bool_(False))
 
     discrete = not world.continuous
     return JaxDomain(
@@ -148,17 +143,17 @@ def finite_domain(domain: FiniteDomain) -> JaxDomain:
     start_up_to = jnp.asarray(arrays.start_probability.cumsum(), jnp.float32)
     reward = jnp.asarray(arrays.reward, jnp.float32)
 
-    def picked(sums: jax.Array, key: Key) -> jax.Array:
+    def pick(sums: jax.Array, key: Key) -> jax.Array:
         return jnp.minimum((uniforms(key, 1)[0] >= sums).sum(), (sums < sums[-1]).sum())
 
     def start(key: Key) -> tuple[State, jax.Array]:
-        chosen = picked(start_up_to, key)
+        chosen = pick(start_up_to, key)
         return jnp.asarray(arrays.start_state)[chosen], jnp.asarray(arrays.start_label)[chosen]
 
-    def step(state: State, action: jax.Array, key: Key) -> Moved:
-        place = (state, action, picked(up_to[state, action], key))
+    def step(state: State, action: jax.Array, key: Key) -> DomainStep:
+        place = (state, action, pick(up_to[state, action], key))
         there = following[place]
-        return Moved(there, label[place], reward[place], terminal[there])
+        return DomainStep(there, label[place], reward[place], terminal[there])
 
     return JaxDomain(
         name=domain.name,

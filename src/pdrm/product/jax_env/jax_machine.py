@@ -58,16 +58,16 @@ class JaxMachine:
 
     def __post_init__(self) -> None:
         if self.depth < 1:
-            raise BadSetting(f"a stack of depth {self.depth}", fix="at least 1 symbol")
+            raise BadSetting(f"the depth of the stack is {self.depth}", fix="use at least 1 symbol")
 
     @property
     def bits(self) -> int:
-        """Of a symbol."""
+        """How many bits a symbol takes."""
         return max(1, int(self.table.move.shape[2] - 1).bit_length())
 
     @property
     def symbols_per_word(self) -> int:
-        """How many fit a word."""
+        """How many symbols fit into a word."""
         return 32 // self.bits
 
     @property
@@ -84,10 +84,12 @@ class JaxMachine:
         """The configuration after the silent moves before the first label, and what they paid."""
         first = begin_table(self.table)
         if len(first.stack) > self.depth:
-            raise BadSetting(f"the machine's first stack does not fit a depth of {self.depth}", fix="a larger depth")
-        return MachineStep(self.packed(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
+            raise BadSetting(
+                f"the machine's first stack does not fit a depth of {self.depth}", fix="use a larger depth"
+            )
+        return MachineStep(self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
 
-    def packed(self, state: int, stack: Symbols) -> Packed:
+    def pack(self, state: int, stack: Symbols) -> Packed:
         """A configuration given as numbers, the stack top first."""
         words = [0] * -(-self.depth // self.symbols_per_word)
         for place, symbol in enumerate(stack):
@@ -110,33 +112,33 @@ class JaxMachine:
         """Read one label, then take silent moves until none applies."""
         table = self.table
         move = jnp.asarray(table.move)[configuration.state, label, self._symbol(configuration.words, 0)]
-        after = self._moved(configuration, move, jnp.float32(0))
+        after = self._move(configuration, move, jnp.float32(0))
         if isinstance(table.silent, np.ndarray) and not (table.silent >= 0).any():
             return after  # known when the program is made: no loop is needed
         silent = jnp.asarray(table.silent)
 
-        def pending(step: MachineStep) -> jax.Array:
+        def find_silent(step: MachineStep) -> jax.Array:
             now = step.configuration
             return silent[now.state, self._symbol(now.words, 0)]
 
-        def moved(step: MachineStep) -> MachineStep:
-            one = self._moved(step.configuration, pending(step), step.reward)
+        def take_silent(step: MachineStep) -> MachineStep:
+            one = self._move(step.configuration, find_silent(step), step.reward)
             return one._replace(status=jnp.maximum(step.status, one.status))
 
-        return jax.lax.while_loop(lambda step: pending(step) >= 0, moved, after)
+        return jax.lax.while_loop(lambda step: find_silent(step) >= 0, take_silent, after)
 
-    def _moved(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
+    def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
         """One move; -1 is none, and leaves everything as it is."""
         table, defined = self.table, move >= 0
         pops = defined & (jnp.asarray(table.pops)[move] > 0)
-        words = jnp.where(pops, self._popped(before.words), before.words)
+        words = jnp.where(pops, self._pop(before.words), before.words)
         height = before.height - pops
         overflow = jnp.bool_(False)
         for place in range(table.push.shape[1]):
             pushes = defined & (place < jnp.asarray(table.pushes)[move])
             fits = height < self.depth
             symbol = jnp.asarray(table.push)[move, place]
-            words = jnp.where(pushes & fits, self._pushed(words, symbol), words)
+            words = jnp.where(pushes & fits, self._push(words, symbol), words)
             height = height + (pushes & fits)
             overflow = overflow | (pushes & ~fits)
         state = jnp.where(defined, jnp.asarray(table.target)[move], before.state)
@@ -149,13 +151,13 @@ class JaxMachine:
         symbol: jax.Array = (words[place // self.symbols_per_word] >> shift) & jnp.uint32((1 << self.bits) - 1)
         return symbol
 
-    def _pushed(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
+    def _push(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
         used, last = self.bits * self.symbols_per_word, self.bits * (self.symbols_per_word - 1)
         carried = jnp.concatenate((symbol.astype(jnp.uint32)[None], words[:-1] >> last))
         above: jax.Array = ((words << self.bits) | carried) & jnp.uint32((1 << used) - 1)
         return above
 
-    def _popped(self, words: jax.Array) -> jax.Array:
+    def _pop(self, words: jax.Array) -> jax.Array:
         last = self.bits * (self.symbols_per_word - 1)
         below = jnp.concatenate((words[1:] & jnp.uint32((1 << self.bits) - 1), jnp.zeros(1, jnp.uint32)))
         return (words >> self.bits) | (below << last)

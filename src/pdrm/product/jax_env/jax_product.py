@@ -41,8 +41,8 @@ class Begun(NamedTuple):
     """Of the machine: OK; UNDEFINED or OVERFLOW by the label at reset; FINISHED where no action is left to take."""
 
 
-class Outcome(NamedTuple):
-    """What a step comes to."""
+class ProductStep(NamedTuple):
+    """What a step of the product leads to."""
 
     reward: jax.Array
     terminated: jax.Array
@@ -83,7 +83,7 @@ class JaxProduct:
         status = jnp.where(self.machine.final(begun.configuration), FINISHED, begun.status)
         return Begun(ProductState(environment, begun.configuration, jnp.int32(0), key), begun.reward, status)
 
-    def step(self, state: ProductState, action: jax.Array) -> tuple[ProductState, Outcome]:
+    def step(self, state: ProductState, action: jax.Array) -> tuple[ProductState, ProductStep]:
         """One action."""
         moved = self.domain.step(state.environment, action, key_of(state.key, state.clock + 1))
         configuration, paid, status = self.machine.step(state.configuration, moved.label)
@@ -92,9 +92,9 @@ class JaxProduct:
         truncated = ((clock >= self.domain.step_limit) | (status == OVERFLOW)) & ~terminated
         after = ProductState(moved.state, configuration, clock, state.key)
         reward = moved.reward + paid
-        return after, Outcome(reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status)
+        return after, ProductStep(reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status)
 
-    def renewed(self, state: ProductState, over: jax.Array) -> Begun:
+    def renew(self, state: ProductState, over: jax.Array) -> Begun:
         """The state with nothing paid, or a new episode where that one is over."""
         fresh = self.begin(key_of(state.key, 0x7FFFFFFF))
         going = Begun(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
