@@ -12,7 +12,8 @@ from pathlib import Path
 
 FILE = re.compile(r"cat > (\S+) <<'END'\n(.*?)^END$", re.DOTALL | re.MULTILINE)
 """A file that a page writes."""
-NEEDS_A_SHELL = re.compile(r"[|<>;&$`]")
+NEEDS_A_SHELL = re.compile(r"[|<>;&$`]|^pdrm run ")
+"""Redirections and the like; and a study, which starts workers that outlive the command."""
 
 
 def run_commands(script, pdrm):
