@@ -67,14 +67,14 @@ def test_a_study_says_what_the_file_says(folder):
         ("cra-q full", "cra-q", "full"),
     ]
     specs = [spec for _, _, spec in study.runs()]
-    assert [(spec.seed, spec.settings.episodes, spec.settings.learning_rate) for spec in specs] == [
+    assert [(spec.seed, spec.agent.episodes, spec.agent.learning_rate) for spec in specs] == [
         *((seed, 200, rate) for rate in (0.01, 0.5) for seed in (3, 5)),
         *((seed, 50, 0.5) for seed in (3, 5)),
     ]
-    assert own.machine == TASK
+    assert own.task.machine == pdrm.parse(TASK)
     assert own.lines[0].key == "red"
-    assert specs[-1].own.states == 3
-    assert own.achieved() == ("done",)
+    assert specs[-1].task.finite.states == 3
+    assert own.task.success == ("done",)
 
 
 def test_a_python_file_sets_study(tmp_path):
