@@ -253,3 +253,12 @@ def test_jobs_hold_every_run_once_within_the_memory():
             worst = sum(sorted((max(b[0].gigabytes for b in job) for job in jobs), reverse=True)[:workers])
             least = 10.8 + (workers - 1) * 0.3  # the largest run beside the smallest ones: no order needs less
             assert worst <= max(gigabytes, least) + 1e-9, (workers, gigabytes)
+
+
+def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
+    """Workers are kept for the next study, and stay in the folder in which they were started."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        assert not run_study(small_study(seeds=(0,)), "out", 2).failures
+        assert (tmp_path / name / "out" / "summary.csv").exists()

@@ -236,8 +236,12 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
     while pending := [run for run in runs if run.spec.id not in failed and not store.done(run.spec)]:
         began = time.time()
         suspects = [run for run in pending if deaths[run.spec.id]][:1]
+        asked = suspects or pending
         try:
-            failed |= _do(suspects or pending, store, workers, kept)
+            failed |= _do(asked, store, workers, kept)
+            if not any(run.spec.id in failed or store.done(run.spec) for run in asked):
+                fault = f"the workers have finished, and nothing of it is in {store.root}"
+                raise WorkersLost(fault, fix="let all workers see the same folder")
         except PdrmError:
             raise
         except Exception as error:
@@ -255,7 +259,8 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
 def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping) -> dict[str, Failure]:
     """Do what is pending, once; an exception means that a worker died."""
     jobs = plan_jobs(pending, workers)
-    tasks = ([[(run.spec, store.folder(run.spec)) for run in batch] for batch in job] for job in jobs)
+    # Workers that were started for an earlier study may be in another folder.
+    tasks = ([[(run.spec, store.folder(run.spec).absolute()) for run in batch] for batch in job] for job in jobs)
     with workers.at_most(len(jobs)).ready():
         whys = joblib.Parallel(batch_size=1)(joblib.delayed(perform)(task, keeping) for task in tasks)
     found = (

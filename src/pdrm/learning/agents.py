@@ -21,6 +21,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
+from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
 
@@ -633,8 +634,8 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
     if kind.deep:
         return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
     given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
-    simulates = task.text is not None or task.machine.name not in COUNTED
-    return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and simulates else {})}
+    own = isinstance(task.machine, CountingRewardAutomaton) or (task.text is None and task.machine.name in COUNTED)
+    return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and not own else {})}
 
 
 @cache
