@@ -152,7 +152,9 @@ def _power(bound: dict[str, Any] | None) -> str:
 def machines_section() -> Section:
     """Every machine of the catalogue."""
     links = join((html("a", name, href=f"#{name}") for name in catalogue_names()), " ")
-    return Section("machines", "The machines", html("p", links) + join(_machine_part(name) for name in catalogue_names()))
+    return Section(
+        "machines", "The machines", html("p", links) + join(_machine_part(name) for name in catalogue_names())
+    )
 
 
 def _machine_part(name: str) -> Markup:
