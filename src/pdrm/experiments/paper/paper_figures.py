@@ -283,7 +283,7 @@ def _water_panel(
         domain=name,
         machine=machine,
         title=f"{side} × {side}",
-        figure=f"{figure}, {side} × {side}",
+        figure=figure,
         success=("done",),
         lines=lines,
     )
