@@ -1,7 +1,7 @@
 """A small real study that the tests of this folder share."""
 
 from pdrm.analysis.size_claims import catalogue_record, measure_blowup, size_claims
-from pdrm.experiments.fact_cache import kept_facts
+from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_claims import SIZES
 from pdrm.experiments.study import Study
@@ -30,10 +30,10 @@ def small_study(seeds=(0, 1)):
 def keep_small_sizes(folder):
     """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
     few = size_claims([catalogue_record("letter")], measure_blowup(4, 4))
-    kept_facts(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in few})
+    read_or_find(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in few})
 
 
 def files(folder):
     """Every file below a folder but for how long things took."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("timing.json", ".progress"))
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pdrm.experiments.run_study import run_study, store_in
 
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judged
+from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judge_claims
 from pdrm.experiments.paper.paper_figures import STUDIES
 from pdrm.experiments.store import Store
+from pdrm.experiments.study import run_study
 from tests.experiments.small import keep_small_sizes
 
 ROWS = (
@@ -25,10 +25,10 @@ EPISODES = np.array([100, 200, 300, 400])
 def curves(panel, line, success, returns):
     """A line's curves: of ten seeds, so many achieve the task in the end; the returns rise as given."""
     shape = 10, len(EPISODES), 10
-    achieved = np.zeros(shape, bool)
-    achieved[: round(10 * success), -1] = True
+    achieved = np.zeros(shape)
+    achieved[: round(10 * success), -1] = 1
     paid = np.broadcast_to(np.array(returns, float)[None, :, None], shape)
-    return Curves(panel, line, tuple(range(10)), EPISODES, paid, np.ones(shape, np.int64), achieved, -1.0, 1.0)
+    return Curves(panel, line, tuple(range(10)), "episodes", EPISODES, paid, np.ones(shape), achieved, -1.0, 1.0)
 
 
 NEVER, LATE, MIDDLE, EARLY = (-1, -1, -1, -1), (-1, -1, -1, 0.5), (-1, -1, 0.99, 1), (-1, 0.98, 1, 1)
@@ -71,14 +71,14 @@ def verdicts(found):
     return {one.claim.id: one.verdict for one in found}
 
 
-def test_every_row_of_the_list_is_judged():
+def test_every_row_of_the_list_is_judge_claims():
     assert [claim.id for claim in CLAIMS] == list(ROWS)
     figures = {study.name for study in STUDIES} | {"water", ""}
     assert {claim.figure for claim in CLAIMS} == figures
 
 
 def test_what_the_paper_describes_holds(sized):
-    found = judged(evidence(sized))
+    found = judge_claims(evidence(sized))
     assert {name for name, verdict in verdicts(found).items() if verdict != HOLDS} == {"water-17", "water-20"}
     assert json.dumps([one.record() for one in found])
 
@@ -105,7 +105,7 @@ def test_what_the_paper_describes_holds(sized):
 )
 def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, claim, sized):  # noqa: PLR0917 - a case
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: (success, returns)}}
-    found = judged(evidence(sized, told), {panel.partition("-")[0]})
+    found = judge_claims(evidence(sized, told), {panel.partition("-")[0]})
     assert verdicts(found)[claim] == DOES_NOT_HOLD
     (one,) = (one for one in found if one.claim.id == claim)
     assert any(not part.holds and part.numbers for part in one.parts)
@@ -113,7 +113,7 @@ def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, c
 
 def test_readings_chosen_after_results_are_told(sized):
     """The page about studies names the same claims."""
-    found = {one.claim.id: one.record()["chosen_after_results"] for one in judged(evidence(sized))}
+    found = {one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))}
     marked = {name for name, said in found.items() if said}
     assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
@@ -123,7 +123,7 @@ def test_readings_chosen_after_results_are_told(sized):
 
 def test_what_is_missing_is_not_run(sized):
     told = {name: lines for name, lines in AS_THE_PAPER_SAYS.items() if name != "maze-20x20"}
-    found = judged(evidence(sized, told))
+    found = judge_claims(evidence(sized, told))
     assert {name for name, verdict in verdicts(found).items() if verdict == NOT_RUN} == {
         "maze-large", "maze-cprm", "maze-cql",
     }  # fmt: skip
@@ -133,15 +133,15 @@ def test_what_is_missing_is_not_run(sized):
 def test_a_threshold_is_on_the_way_from_the_lowest_to_the_best(sized):
     found = evidence(sized)
     assert found.threshold("letter") == pytest.approx(-1 + 0.9 * 2)
-    assert found.episodes("letter", "CpRM") == 200
-    assert found.episodes("letter", "pdRM") is None
+    assert found.training("letter", "CpRM") == 200
+    assert found.training("letter", "pdRM") is None
 
 
 def test_paint_is_judged_by_real_runs(tmp_path, sized):
     (study,) = (study for study in STUDIES if study.name == "paint")
     run_study(study.seeded(3), tmp_path)
     (tmp_path / SIZES).write_bytes((sized / SIZES).read_bytes())
-    found = judged(Evidence(store_in(tmp_path), tmp_path))
+    found = judge_claims(Evidence.below(tmp_path))
     (paint,) = (one for one in found if one.claim.id == "paint")
     assert paint.parts[1].numbers["pdRM"] == pytest.approx(-0.71)
     assert verdicts(found)["letter-best"] == NOT_RUN

@@ -1,159 +1,151 @@
-"""WaterWorld's records: what the page says is what they hold, claims are judged by them, and a study runs to the same kind."""
+"""Figure 5: what came with the package is whole, the docs say what it holds, claims follow it, and own runs go before it."""
 
+import csv
 import json
-import signal
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pdrm.errors import BadSetting, NotRecorded
-from pdrm.experiments import water_records, water_runs
-from pdrm.experiments.paper import water_programs as water
-from pdrm.experiments.paper.paper_claims import parts_17, parts_20
-from pdrm.experiments.water_records import RECORDED, Record, endings, read_table, records, table
+from pdrm.domains.water import WaterWorld
+from pdrm.experiments import claims
+from pdrm.experiments.claims import Evidence
+from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
+from pdrm.experiments.paper.paper_figures import DEEP, RECURRENT, WATER, WATER_SCALED, WITH, WITHOUT, figures
+from pdrm.experiments.paper.recorded import FOLDER, PREFIX, known_lines, recorded_curves
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import run_study
+from pdrm.report.build import write_report
 
-PAGE = (Path(__file__).parents[2] / "docs" / "deep.md").read_text()
-NAMES = sorted(path.stem for path in RECORDED.glob("water-*.csv"))
+DOCS = (Path(__file__).parents[2] / "docs" / "deep.md").read_text()
+LINES = [(study, panel, line) for study in DEEP for panel in study.panels for line in panel.lines]
 
 
-def test_all_studies_are_recorded():
-    recorded = {(record.study, record.program) for study in water.FIGURES.values() for record in records(study)}
-    every = {(study, one.name) for study in water.FIGURES.values() for one in water_runs.STUDIES[study]((0,))}
-    assert recorded == every - {("strict", "rppo")}
+def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
+    """With the settings that the line has today; only `water-scaled` and strict recurrent PPO were never recorded."""
+    found = {}
+    for study, panel, line in LINES:
+        curves = recorded_curves(study, panel, line)
+        if curves is None:
+            assert study is WATER_SCALED or (study.name, line.name) == ("water-strict", RECURRENT)
+            continue
+        agent = panel.agent(line)
+        assert (curves.unit, curves.seeds, curves.at[-1]) == ("timesteps", tuple(range(10)), agent.total_timesteps)
+        assert curves.returns.shape == curves.steps.shape == curves.success.shape == (10, len(curves.at), 1)
+        assert curves.returns.min() >= curves.lowest == 0
+        assert curves.returns.max() <= curves.highest == 116_001
+        found[PREFIX.get(study.name, study.name), panel.task.name, line.name] = (curves, agent)
+    rows = 0
+    for path in FOLDER.glob("water-*.csv"):
+        about = json.loads(path.with_suffix(".json").read_text())
+        table = list(csv.DictReader(path.read_text().splitlines()))
+        rows += len(table)
+        for domain, line in {(row["domain"], row["line"]) for row in table}:
+            curves, agent = found[f"water-{about['study']}", domain, line]
+            assert curves.origin.command == about["command"]
+            settings = json.loads(json.dumps(agent.record()))
+            assert about["learning_rate"][f"{domain}, {line}"] == settings["learning_rate"]
+            assert about["settings"].items() <= settings.items()
+    assert rows == sum(curves.returns.size for curves, _ in found.values())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_page_says_what_was_recorded(name):
+def test_the_docs_say_what_was_recorded():
     """One line of a table for each map and agent."""
-    for one in endings(read_table(RECORDED / f"{name}.csv")):
-        steps, achieved = f"{one.timesteps / 1e6:.0f} M", f"{one.mean_achieved * 100:.0f} %"
-        cells = (one.domain, one.line, steps, f"{one.returned:,.0f}", achieved, f"{one.steps:,.0f}")
-        assert f"| {' | '.join(cells)} |" in PAGE
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_record_is_whole(name):
-    about = json.loads((RECORDED / f"{name}.json").read_text())
-    tests, seeds = read_table(RECORDED / f"{name}.csv"), tuple(range(10))
-    runs = {(test.domain, test.line, test.seed) for test in tests}
-    assert len(runs) == about["runs"]
-    assert {seed for _, _, seed in runs} == set(seeds)
-    (program,) = water_runs.programs_of(about["study"], seeds, only=about["program"])
-    assert about["settings"] == json.loads(json.dumps(dict(program.settings)))
-    for domain, line, seed in runs:
-        steps = max(test.timesteps for test in tests if (test.domain, test.line, test.seed) == (domain, line, seed))
-        (run,) = [one for one in program.runs if (one.domain, one.line, one.seed) == (domain, line, seed)]
-        assert steps == run.total_timesteps
-
-
-def told(domain, line, returns, achieved):
-    """Three tests of two seeds whose medians are these."""
-    return [
-        water_records.Tested(
-            domain, line, seed, 100 * number, value + off, 9.0, achieved if number == len(returns) - 1 else 0.0
-        )
-        for number, value in enumerate(returns)
-        for seed, off in enumerate((-10.0, 10.0))
-    ]
+    for study, panel, line in LINES:
+        if (curves := recorded_curves(study, panel, line)) is None:
+            continue
+        steps, achieved = f"{curves.at[-1] / 1e6:.0f} M", f"{100 * curves.final_success.mean():.0f} %"
+        length = f"{curves.steps[:, -1].mean():,.0f}"
+        cells = (panel.task.name, line.name, steps, f"{curves.final_median:,.0f}", achieved, length)
+        assert f"| {' | '.join(cells)} |" in DOCS
 
 
 AS_THE_PAPER_SAYS = {
     "water-17": {
-        water.WITH: ((0, 110_000, 116_000), 1.0),
-        water.RECURRENT: ((0, 50_000, 90_000), 0.5),
-        water.WITHOUT: ((0, 10_000, 20_000), 0.0),
+        WITH: ((0, 110_000, 116_000), 1.0),
+        RECURRENT: ((0, 50_000, 90_000), 0.5),
+        WITHOUT: ((0, 10_000, 20_000), 0.0),
     },
     "water-20": {
-        water.WITH: ((0, 110_000, 116_000), 1.0),
-        water.RECURRENT: ((0, 9_000, 9_000), 0.0),
-        water.WITHOUT: ((0, 9_000, 9_000), 0.0),
+        WITH: ((0, 110_000, 116_000), 1.0),
+        RECURRENT: ((0, 9_000, 9_000), 0.0),
+        WITHOUT: ((0, 9_000, 9_000), 0.0),
     },
 }
-VARIED = water_records.Tested("water-17", water.RECURRENT, 2, 200, 40_000.0, 9.0, 0.5)
 
 
-def as_records(lines):
-    tests = [
-        one for domain, agents in lines.items() for agent, what in agents.items() for one in told(domain, agent, *what)
-    ]
-    return [Record("printed", "ppo", [*tests, VARIED], {}, own=True)]
+def judge_by_hand(told):
+    """What both rules say of three tests whose medians are these, and of recurrent PPO that varies most on 17 × 17."""
+    evidence = Evidence(Store(Path("nowhere")), Path("nowhere"))
+    for panel in WATER.panels:
+        for line in panel.lines:
+            medians, achieved = told[panel.name][line.name]
+            off = 1_000.0 if (panel.name, line.name) == ("water-17", RECURRENT) else 10.0
+            returns = np.array([[[value + side] for value in medians] for side in (-off, 0.0, off)])
+            success = np.zeros_like(returns)
+            success[:, -1] = achieved
+            evidence._read[panel.name, line.name] = Curves(
+                panel, line, (0, 1, 2), "timesteps", np.array([0, 100, 200]), returns, returns, success, 0.0, 116_001.0
+            )
+    return [*water_17(evidence), *water_20(evidence)]
 
 
 def test_claims_hold_where_it_went_as_the_paper_says():
-    found = as_records(AS_THE_PAPER_SAYS)
-    assert all(part.holds for part in (*parts_17(found), *parts_20(found)))
+    assert all(part.holds for part in judge_by_hand(AS_THE_PAPER_SAYS))
 
 
 @pytest.mark.parametrize(
-    ("domain", "line", "went", "part"),
+    ("panel", "line", "went", "part"),
     [
-        ("water-17", water.WITH, ((0, 110_000, 115_000), 0.9), "achieves water-17"),
-        ("water-17", water.WITH, ((0, 20_000, 116_000), 1.0), "achieves early"),
-        ("water-17", water.RECURRENT, ((89_990, 90_000, 90_000), 0.0), "improves"),
-        ("water-17", water.RECURRENT, ((0, 116_000, 117_000), 1.0), "ends below PPO + 1-pdRM"),
-        ("water-17", water.WITHOUT, ((0, 90_000, 99_000), 0.0), "PPO ends below recurrent PPO"),
-        ("water-20", water.WITH, ((0, 9_000, 9_000), 0.0), "achieves water-20"),
-        ("water-20", water.WITHOUT, ((0, 9_000, 116_000), 1.0), "PPO does not achieve"),
-        ("water-20", water.RECURRENT, ((0, 9_000, 116_000), 1.0), "recurrent PPO does not achieve"),
+        ("water-17", WITH, ((0, 110_000, 115_000), 0.9), "achieves water-17"),
+        ("water-17", WITH, ((0, 20_000, 116_000), 1.0), "achieves early"),
+        ("water-17", RECURRENT, ((89_990, 90_000, 90_000), 0.0), "improves"),
+        ("water-17", RECURRENT, ((0, 116_000, 117_000), 1.0), "ends below PPO + 1-pdRM"),
+        ("water-17", WITHOUT, ((0, 90_000, 99_000), 0.0), "PPO ends below recurrent PPO"),
+        ("water-20", WITH, ((0, 9_000, 9_000), 0.0), "achieves water-20"),
+        ("water-20", WITHOUT, ((0, 9_000, 116_000), 1.0), "PPO does not achieve"),
+        ("water-20", RECURRENT, ((0, 9_000, 116_000), 1.0), "recurrent PPO does not achieve"),
     ],
 )
-def test_and_one_line_that_differs_breaks_them(domain, line, went, part):
-    lines = {**AS_THE_PAPER_SAYS, domain: {**AS_THE_PAPER_SAYS[domain], line: went}}
-    found = as_records(lines)
-    failed = [one.text for one in (*parts_17(found), *parts_20(found)) if not one.holds]
-    assert any(part in text for text in failed)
+def test_one_line_that_differs_breaks_its_part(panel, line, went, part):
+    told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: went}}
+    assert any(part in one.text for one in judge_by_hand(told) if not one.holds)
 
 
-def test_ones_own_records_go_first(tmp_path):
-    tests = told("water-17", water.WITH, (1.0, 2.0), 0.0)
-    (tmp_path / "water-printed-ppo.csv").write_text(table(tests))
-    assert not records("printed", tmp_path)[0].own  # without its description it is not whole
-    (tmp_path / "water-printed-ppo.json").write_text("{}")
-    (found,) = records("printed", tmp_path)
-    assert (found.own, found.tests, found.program) == (True, tests, "ppo")
-    assert endings(found.tests)[0].reaches(2.0) == 100
-    with pytest.raises(NotRecorded):
-        records("no-such-study", tmp_path)
+def test_panels_have_names_of_their_own():
+    names = [panel.name for study in DEEP for panel in study.panels]
+    assert len(set(names)) == len(names)
+    assert [study.name for study in figures(["water-17", "water-tuned-17"])] == ["water", "water-tuned"]
+    assert all(study.of_the_paper for study in DEEP)
 
 
-def small(program):
-    settings = {**program.settings, "n_envs": 4, "n_steps": 40, "batch_size": 40, "n_epochs": 1}
-    runs = tuple(replace(run, total_timesteps=320) for run in program.runs)
-    return replace(program, runs=runs, settings=settings, world={"step_limit": 60}, test_every=160)
+SHORT = {"total_timesteps": 320, "test_every": 160, "n_envs": 4, "n_steps": 40, "batch_size": 40, "n_epochs": 1}
 
 
-def test_a_study_runs_and_is_recorded_and_goes_on_where_it_was_stopped(tmp_path, capsys):
-    programs = tuple(small(program) for program in water.as_printed((0, 1))[:1])
-    water_runs.record("printed", programs, tmp_path / "whole", "a command")
-    assert "320 of 320 steps" in capsys.readouterr().out
-    tests = read_table(tmp_path / "whole" / "water-printed-ppo.csv")
-    assert len(tests) == 8 * 3
-    about = json.loads((tmp_path / "whole" / "water-printed-ppo.json").read_text())
-    assert (about["timesteps"], about["command"]) == (8 * 320, "a command")
-    assert (tmp_path / "whole" / "printed-ppo-1-pdrm.npz").exists()
-    water_runs.record("printed", programs, tmp_path / "whole", "a command")
-    assert not capsys.readouterr().out  # nothing is repeated
-
-    def stop(_program, timesteps, _longest):
-        if timesteps == 160:
-            signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        water_runs.record("printed", programs, tmp_path / "cut", "a command", stop)
-    assert list((tmp_path / "cut").glob("unfinished-*"))
-    water_runs.record("printed", programs, tmp_path / "cut", "a command")
-    for file in ("water-printed-ppo.csv", "printed-ppo-1-pdrm.npz"):
-        assert (tmp_path / "cut" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-    assert not list((tmp_path / "cut").glob("unfinished-*"))
-
-
-def test_wrong_names_are_refused():
-    with pytest.raises(BadSetting, match="no study `print`"):
-        water_runs.programs_of("print", (0,))
-    with pytest.raises(BadSetting, match="no program `dqn`"):
-        water_runs.programs_of("printed", (0,), only="dqn")
-
-
-def test_claims_and_records_need_no_jax():
-    assert "jax" not in Path(water_records.__file__).read_text()
+def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path, monkeypatch):
+    panel = WATER.panels[0]
+    short = [replace(line, settings={**line.settings, **SHORT, "test_episodes": 2}) for line in panel.lines[:2]]
+    panel = replace(panel, domain=WaterWorld(side=17.0, step_limit=60), lines=tuple(short))
+    study = replace(WATER, panels=(panel,), seeds=1)
+    store = Store.below(tmp_path)
+    ((_, before), _) = known_lines([study], store)
+    assert before.origin.device.startswith("NVIDIA")
+    outcome = run_study(study, tmp_path, progress=False)
+    assert not outcome.failures
+    assert [run.name.split("-")[:3] for run in store.root.iterdir()] == [["water", "17", "ppo"]] * 2
+    found = known_lines([study], store)
+    assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [(None, [160, 320], (0,))] * 2
+    whole = replace(study, panels=(replace(panel, lines=(*short, WATER.panels[0].line(RECURRENT))), WATER.panels[1]))
+    monkeypatch.setattr(claims, "EVERY", (whole,))
+    evidence = Evidence.below(tmp_path)
+    judged = judge_claims(evidence, {"water"})
+    assert evidence.anything
+    assert [(one.seeds, one.recorded_on) for one in judged] == [(1, before.origin.device), (10, before.origin.device)]
+    page = write_report(found, judged, evidence, theory=False).read_text()
+    part = page[page.index('id="study-water"') :]
+    assert (tmp_path / "figures" / "water-17.pdf").exists()
+    assert "timesteps to learn" in part
+    assert "a network has none" in part
+    assert "Not run here" not in part

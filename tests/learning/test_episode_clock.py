@@ -104,7 +104,7 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
-    meta = policy_of(training, {}).meta
+    meta = policy_of(training, {}).table
     for row in range(len(meta)):
         s, state, stack = meta.seen(row)
         count = len(readable.options[state])

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from pdrm.experiments.run_study import run_study, store_in
 
-from pdrm.experiments.study import Line, Panel, Study
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study, run_study
 from pdrm.report.build import write_own_report
 from tests.experiments.small import SHORT
 
@@ -22,7 +23,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("own")
     study = Study(name="my <study>", panels=PANELS, seeds=(0, 1))
     outcome = run_study(study, place)
-    assert write_own_report(outcome.lines, store_in(place), place) == [place / "curves.svg", place / "index.html"]
+    assert write_own_report(outcome.lines, Store.below(place), place) == [place / "curves.svg", place / "index.html"]
     return place
 
 

@@ -6,11 +6,12 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
-from pdrm.experiments.run_study import run_study, store_in
 
 from pdrm.experiments.claims import Evidence
-from pdrm.experiments.paper.paper_claims import CLAIMS, judged
-from pdrm.experiments.paper.paper_figures import figures
+from pdrm.experiments.paper.paper_claims import CLAIMS, judge_claims
+from pdrm.experiments.paper.paper_figures import DEEP, figures
+from pdrm.experiments.paper.recorded import known_lines
+from pdrm.experiments.study import run_study
 from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.report import theory_section as theory
 from pdrm.report.build import write_report
@@ -23,10 +24,11 @@ VOID = {"meta", "link", "img", "br", "hr", "input"}
 def folder(tmp_path_factory):
     """LetterEnv and PaintWorld with two seeds, and a few of the mazes' agents."""
     place = tmp_path_factory.mktemp("report")
-    outcome = run_study(figures(["letter", "paint"], seeds=2), place)
-    assert not outcome.failures
-    claims = judged(Evidence(store_in(place), place, 2))
-    write_report(outcome.lines, claims, store_in(place), place, theory=False)
+    studies = figures(["letter", "paint"], seeds=2)
+    assert not run_study(studies, place).failures
+    evidence = Evidence.below(place, 2)
+    lines = known_lines([*studies, *DEEP], evidence.store)
+    write_report(lines, judge_claims(evidence), evidence, theory=False)
     return place
 
 
@@ -63,7 +65,7 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
         assert f"<code>{claim.id}</code>" in page
     row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
     assert "holds" in row
-    assert "does not hold" in re.search(r"<tr><td>(.{0,80})</td><td><code>water-17</code>", page).group(1)
+    assert "does not hold" in re.search(r"<tr><td>(.{0,160})</td><td><code>water-17</code>", page).group(1)
     assert "no run is recorded" in page
 
 
@@ -72,7 +74,7 @@ def test_verdicts_that_rest_on_a_choice_made_after_results_are_marked(page):
     marked = [claim for claim in CLAIMS if claim.afterwards]
     named = re.search(r"those marked † \((.*?)\)", page).group(1)
     assert re.findall(r"<code>(.*?)</code>", named) == [claim.id for claim in marked]
-    rows = dict(re.findall(r"<tr><td>.{0,80}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page))
+    rows = dict(re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page))
     for claim in CLAIMS:
         assert ("† chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
     assert "single episodes, pdRM and Q-CRA end above" in rows["letter-best"]
@@ -88,8 +90,8 @@ def test_how_likely_each_agent_is_better_than_the_best(page):
 def test_one_seed_has_no_interval(tmp_path):
     """And its verdict says how few it is."""
     outcome = run_study(figures(["paint"], seeds=1), tmp_path)
-    claims = judged(Evidence(store_in(tmp_path), tmp_path), ["paint"])
-    written = write_report(outcome.lines, claims, store_in(tmp_path), tmp_path, theory=False).read_text()
+    evidence = Evidence.below(tmp_path)
+    written = write_report(outcome.lines, judge_claims(evidence, ["paint"]), evidence, theory=False).read_text()
     assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
     (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
     cells = re.findall(r'<td class="n">(.*?)</td>', row)
@@ -115,9 +117,12 @@ def test_what_was_proved_is_proved_again_for_another_discount(tmp_path, monkeypa
 def test_what_was_not_run_here_says_so(page):
     """WaterWorld's figures come from records, and are marked."""
     part = page[page.index('id="study-water"') :]
-    assert "Not run here: recorded on" in part
+    assert "Not run here: recorded on NVIDIA H200" in part
     assert part.count('<span class="badge none">recorded</span>') == 4
     assert "python -m pdrm.experiments.water_runs printed" in part
+    assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
+    assert re.search(r"<td>PPO</td><td>none</td><td class=\"n\">21,701</td>", part)
+    assert "<li>holds: PPO + 1-pdRM achieves early</li>" in part  # tuned, as the paper found
 
 
 def test_figures_have_their_numbers(page):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -148,13 +147,12 @@ def claims(
     Example: pdrm claims --details
     """
     from pdrm.experiments.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judged
-    from pdrm.experiments.store import Store
+    from pdrm.experiments.paper.paper_claims import judge_claims
 
-    evidence = Evidence(Store.below(output), output, seeds)
+    evidence = Evidence.below(output, seeds)
     if not evidence.anything:
         raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
-    found = judged(evidence)
+    found = judge_claims(evidence)
     if as_json:
         print_json([one.record() for one in found])
         return
@@ -164,12 +162,14 @@ def claims(
 
 
 def print_claims(found: Sequence[Judged], *, details: bool) -> None:
-    """A line a claim, one for too few seeds, one for what was chosen after seeing results, and one a part that fails (or, with
-    details, every part)."""
+    """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
     for one in found:
         typer.echo(f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}")
         if one.too_few:
             typer.echo(f"{'':<15}judged by {one.too_few} only")
+        if one.recorded_on:
+            again = f"pdrm reproduce {one.claim.figure}"
+            typer.echo(f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}")
         if one.claim.afterwards:
             typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
         for part in one.parts:
@@ -201,25 +201,26 @@ def report(
     Example: pdrm report -o report
     """
     from pdrm.experiments.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judged
-    from pdrm.experiments.paper.paper_figures import figures
-    from pdrm.experiments.store import Store
-    from pdrm.experiments.study import load_studies, recorded
+    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.experiments.paper.paper_figures import EVERY
+    from pdrm.experiments.paper.recorded import known_lines
+    from pdrm.experiments.study import load_studies
     from pdrm.report.build import write_report
     from pdrm.report.verdicts import results_markdown
 
-    store = Store.below(output)
-    if own := load_studies(output, store):
-        _own_report([study.seeded(seeds) for study in own], store, output, markdown=markdown)
+    evidence = Evidence.below(output, seeds)
+    if own := load_studies(output, evidence.store):
+        _own_report([study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown)
         return
-    lines = recorded(figures([], seeds), store)
-    if not lines:
+    lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
+    here = [curves for _, curves in lines if curves.origin is None]
+    if not here:
         fault = f"{output} holds no runs of the paper's figures, and no study of your own"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     if markdown:
-        typer.echo(results_markdown([curves for _, curves in lines]))
+        typer.echo(results_markdown(here))
         return
-    page = write_report(lines, judged(Evidence(store, output, seeds)), store, output, theory=theory)
+    page = write_report(lines, judge_claims(evidence), evidence, theory=theory)
     typer.echo(f"wrote {page}")
     next_command("pdrm claims --details")
 
@@ -241,9 +242,7 @@ def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: b
     next_command(f"pdrm replay {store.folder(next(studies[0].runs())[2])}")
 
 
-# --- `pdrm reproduce`: the paper's tabular figures, the tables and claims from them, and the report.
-
-CLAIMS = "claims.json"
+# --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.
 
 
 def reproduce(
@@ -251,7 +250,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy (deep agents). [all but water]"
+            "water-off-policy, water-scaled (deep agents). [all but water]"
         ),
     ] = None,
     seeds: Seeds = None,
@@ -265,40 +264,26 @@ def reproduce(
 
     Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
     """
+    from pdrm.experiments.claims import CLAIMS, Evidence, write_claims
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.paper_figures import figures
+    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.experiments.paper.paper_figures import DEEP, figures
+    from pdrm.experiments.paper.recorded import known_lines
+    from pdrm.report.build import write_report
 
-    named = figure or []
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
-    studies = figures(named, seeds)
+    studies = figures(figure or [], seeds)
     outcome = run_shown(studies, output, chosen)
-    found = _judged(output, seeds, {study.name for study in studies} if named else None)
-    print_claims(found, details=False)
-    _write_page(output, outcome, found, theory=not named)
+    evidence = Evidence.below(output, seeds)
+    judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
+    write_claims(judged, output)
+    print_claims(judged, details=False)
+    lines = outcome.lines
+    if not figure:
+        lines = known_lines([*studies, *DEEP], evidence.store)
+        typer.echo("proving which k is enough, counting tables (once)")
+    write_report(lines, judged, evidence, theory=not figure)  # what can be proved takes a minute
     for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
         typer.echo(f"wrote {output / name}")
     end_if_failed(outcome.failures)
     next_command("pdrm claims --details")
-
-
-def _judged(output: Path, seeds: int | None, names: set[str] | None) -> Sequence[Judged]:
-    """The claims by what is recorded (those about the figures that were asked for), also written as JSON."""
-    from pdrm.experiments.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judged
-    from pdrm.experiments.store import Store
-    from pdrm.files import write_atomically
-
-    found = judged(Evidence(Store.below(output), output, seeds), names)
-    text = json.dumps([one.record() for one in found], indent=1, ensure_ascii=False)
-    write_atomically(output / CLAIMS, f"{text}\n".encode())
-    return found
-
-
-def _write_page(output: Path, outcome: Results, found: Sequence[Judged], *, theory: bool) -> None:
-    """The report; what can be proved is part of the whole paper's only, since it takes a minute."""
-    from pdrm.experiments.store import Store
-    from pdrm.report.build import write_report
-
-    if theory:
-        typer.echo("proving which k is enough, counting tables (once)")
-    write_report(outcome.lines, found, Store.below(output), output, theory=theory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -11,63 +12,70 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import Curves, curves_of, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
-from pdrm.experiments.paper.paper_figures import STUDIES
+from pdrm.experiments.paper.paper_figures import EVERY
+from pdrm.experiments.paper.recorded import known_curves
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
-from pdrm.experiments.water_records import OWN
+from pdrm.files import write_atomically
+
+CLAIMS = "claims.json"
+
 
 # --- What claims are judged by: the recorded curves of the paper's figures, read once.
 
 
 @dataclass(slots=True)
 class Evidence:
-    """Curves by panel and line. `folder` is where facts that take long are kept."""
+    """Curves by panel and line. `folder` is where facts that take long are cached."""
 
     store: Store
     folder: Path
     seeds: int | None = None
-    """Only the first so many seeds; None: all that are recorded."""
-    fewest: tuple[int, int] | None = None
-    """Of the curves asked for since it was None: the fewest seeds recorded, and how many the paper's figure has."""
+    """Only the first so many seeds of runs made here; None: all of them."""
+    used: list[tuple[Study, Curves]] = field(default_factory=list)
+    """The curves that were asked for since it was last cleared."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
+
+    @classmethod
+    def below(cls, folder: Path, seeds: int | None = None) -> Evidence:
+        """What the output folder of a reproduction shows."""
+        return cls(Store.below(folder), folder, seeds)
 
     def curves(self, panel: str, line: str) -> Curves:
         """What is recorded of a line; `NotRecorded` where nothing is."""
         study, where = _panel(panel)
         key = panel, line
         if key not in self._read:
-            self._read[key] = curves_of(where, where.line(line), study.seeded(self.seeds).seed_numbers, self.store)
+            self._read[key] = known_curves(study.seeded(self.seeds), where, where.line(line), self.store)
         found = self._read[key]
         if found is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
-        self.fewest = min(
-            self.fewest or (len(found.seeds), len(study.seed_numbers)), (len(found.seeds), len(study.seed_numbers))
-        )
+        self.used.append((study, found))
         return found
 
     @property
     def anything(self) -> bool:
-        """Whether anything of the paper's figures is recorded in the folder, WaterWorld's included."""
-        runs = (spec for study in STUDIES for _, _, spec in study.seeded(self.seeds).runs())
-        return (self.folder / OWN).is_dir() or any(self.store.done(spec) for spec in runs)
+        """Whether a run of the paper's figures was made in the folder."""
+        return any(self.store.done(spec) for study in EVERY for _, _, spec in study.seeded(self.seeds).runs())
 
     def paper_lines(self, panel: str) -> list[str]:
-        """The paper's own agents in a panel."""
-        return [line.name for line in _panel(panel)[1].lines if not line.ours]
+        """The paper's own agents in a panel; all agents where the panel is ours."""
+        lines = _panel(panel)[1].lines
+        return [line.name for line in lines if not line.ours] or [line.name for line in lines]
 
     def threshold(self, panel: str) -> float:
         """The return at which an agent counts as having learnt the panel's task."""
         return learnt_at([self.curves(panel, line) for line in self.paper_lines(panel)])
 
-    def episodes(self, panel: str, line: str) -> int | None:
-        """The training episodes an agent needed to learn the panel's task; None: it never did."""
+    def training(self, panel: str, line: str) -> int | None:
+        """The training (episodes, timesteps) that an agent needed to learn the panel's task; None: it never did."""
         return training_to_learn(self.curves(panel, line), self.threshold(panel))
 
 
 def _panel(name: str) -> tuple[Study, Panel]:
-    return next((study, panel) for study in STUDIES for panel in study.panels if panel.name == name)
+    return next((study, panel) for study in EVERY for panel in study.panels if panel.name == name)
 
 
 # --- What a claim is: a sentence of the paper, and a rule that splits it into parts and says of each whether it holds.
@@ -118,6 +126,8 @@ class Judged:
     """How many seeds the verdict rests on: those of the line that has the fewest; None: on no recorded run."""
     of_seeds: int | None = None
     """How many the paper's figure has."""
+    recorded_on: str = ""
+    """The device of runs that came with the package and the verdict rests on; nothing: it rests on none."""
 
     @property
     def too_few(self) -> str:
@@ -130,8 +140,28 @@ class Judged:
         """As JSON values."""
         parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
         own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.figure}
-        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds}
+        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on}
         return {**own, **rests, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}
+
+
+def judge(claim: Claim, evidence: Evidence) -> Judged:
+    """A claim with its verdict: it holds if all of its parts do."""
+    evidence.used.clear()
+    try:
+        parts = tuple(claim.rule(evidence))
+    except NotRecorded as error:
+        return Judged(claim, NOT_RUN, why=error.message)
+    verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
+    counts = ((len(curves.seeds), len(study.seed_numbers)) for study, curves in evidence.used)
+    seeds, of_seeds = min(counts, default=(None, None))
+    devices = {curves.origin.device for _, curves in evidence.used if curves.origin is not None}
+    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds, recorded_on=", ".join(sorted(devices)))
+
+
+def write_claims(judged: Sequence[Judged], folder: Path) -> None:
+    """Write the verdicts as JSON."""
+    text = json.dumps([one.record() for one in judged], indent=1, ensure_ascii=False)
+    write_atomically(folder / CLAIMS, f"{text}\n".encode())
 
 
 # --- The parts that claims are made of: an agent achieves a task or does not, ends above another, learns before another.
@@ -171,7 +201,7 @@ def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str]
 
 def learns_before(evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]) -> Part:
     """Each of the first agents needs fewer episodes than each of the later ones."""
-    needed = {line: evidence.episodes(panel, line) for line in (*first, *later)}
+    needed = {line: evidence.training(panel, line) for line in (*first, *later)}
     latest = max(_or_never(needed[line]) for line in first)
     soonest = min(_or_never(needed[line]) for line in later)
     return Part(f"{', '.join(first)} before {', '.join(later)} on {panel}", latest < soonest, needed)
@@ -179,7 +209,7 @@ def learns_before(evidence: Evidence, panel: str, first: Sequence[str], later: S
 
 def as_fast(evidence: Evidence, panel: str, one: str, other: str) -> Part:
     """Two agents need about the same number of episodes."""
-    needed = {line: evidence.episodes(panel, line) for line in (one, other)}
+    needed = {line: evidence.training(panel, line) for line in (one, other)}
     low, high = sorted(map(_or_never, needed.values()))
     return Part(f"{one} about as fast as {other}", high <= AS_FAST * low < inf, needed)
 

@@ -1,10 +1,11 @@
-"""What was recorded: the tests of a line, all its seeds, as arrays; when a task counts as learnt; tidy tables."""
+"""What was recorded of a line: the tests of all its seeds as arrays, and when its task counts as learnt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,27 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
+from pdrm.language.loading import catalogue
+from pdrm.task import Task
 
-# --- What was recorded: the tests of a line, all its seeds, as arrays over seeds, tests and test episodes.
+WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
+"""Both pay 1,000 for each of eight balls collected and delivered, 1 for the last one collected and 100,000 for the end."""
+
+
+class Origin(NamedTuple):
+    """How runs were made that came with the package."""
+
+    device: str
+    command: str
+    seconds: float
+    """For all runs of the command's program, side by side."""
+    timesteps: int
+    """In all of these runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A line's tests: S seeds, T tests, E episodes a test."""
+    """A line's tests: S seeds, T tests, E episodes per test."""
 
     panel: Panel
     line: Line
@@ -36,7 +51,14 @@ class Curves:
     """[S, T, E]: 1 where the task was achieved, else 0; or the share of episodes, where only means were kept (E is 1 then)."""
     lowest: float
     highest: float
-    """The range of returns that the domain allows; nan where it is not known."""
+    """The range of returns that the task allows; nan where it is not known."""
+    origin: Origin | None = None
+    """Where the runs came with the package; None: they were made here."""
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the range of returns is known."""
+        return bool(np.isfinite(self.lowest) and np.isfinite(self.highest))
 
     @property
     def normalised(self) -> Numbers:
@@ -53,6 +75,12 @@ class Curves:
         return float(self.quartiles(self.returns).median[-1])
 
     @property
+    def final_returns(self) -> Numbers:
+        """[S]: for each seed, the mean return of its final test."""
+        returns: Numbers = self.returns[:, -1].mean(axis=1)
+        return returns
+
+    @property
     def final_success(self) -> Numbers:
         """[S]: for each seed, the share of its final test's episodes that achieved the task."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
@@ -66,14 +94,11 @@ class Curves:
 
 
 def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> Curves | None:
-    """What is recorded of a line; None: no run is done. Seeds that are not done are left out."""
+    """What the runs of a line came to; None: no run is done. Seeds that are not done are left out."""
     done = [spec for spec in panel.specs(line, seeds) if store.done(spec)]
     if not done:
         return None
-    runs, task = [store.run(spec).curve for spec in done], panel.task
-    lowest = highest = None
-    if isinstance(task.domain, FiniteDomain):
-        lowest, highest = task.domain.tested_on[0].lowest, task.domain.tested_on[0].highest
+    runs = [store.run(spec).curve for spec in done]
     return Curves(
         panel,
         line,
@@ -82,10 +107,22 @@ def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> C
         runs[0].at,
         np.array([run.returns for run in runs]),
         np.array([run.steps for run in runs]),
-        np.array([_achieved(run.ends, task.success) for run in runs]),
-        nan if lowest is None else lowest,
-        nan if highest is None else highest,
+        np.array([_achieved(run.ends, panel.task.success) for run in runs]),
+        *return_range(panel.task),
     )
+
+
+def return_range(task: Task) -> tuple[float, float]:
+    """The lowest and the highest return that a task allows; nan where it is not known.
+
+    >>> return_range(Task("water-20")), return_range(Task("letter"))
+    ((0.0, 116001.0), (-3.0, 1.0))
+    """
+    if not isinstance(task.domain, FiniteDomain):
+        known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)
+        return WATER_RETURNS if known else (nan, nan)
+    tested = task.domain.tested_on[0]
+    return nan if tested.lowest is None else tested.lowest, nan if tested.highest is None else tested.highest
 
 
 def _achieved(ends: npt.NDArray[np.str_], states: Sequence[str]) -> Numbers:
@@ -98,8 +135,6 @@ def _achieved(ends: npt.NDArray[np.str_], states: Sequence[str]) -> Numbers:
     found = np.isin(ends, [name for name in names if name in states or name.rpartition("@")[0] in states])
     return found.astype(np.float64)
 
-
-# --- When an agent counts as having learnt a task: the return it has to reach, and the training episodes it took to.
 
 SHARE = 0.9
 """Of the way from the lowest return there is to the best final median."""

@@ -1,4 +1,4 @@
-"""Facts that take long to find, kept in a file: found again when the code they come from, or what was asked, has changed."""
+"""Facts that take long to find, cached in a file: found again when the code they come from, or the question, has changed."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any
 import pdrm
 from pdrm.files import write_atomically
 
-ABOUT = ("analysis", "domains", "machines", "product")
+CHAPTERS = ("analysis", "domains", "machines", "product")
 
 
-def source() -> str:
-    """A hash of the code that what can be proved and counted depends on."""
+def hash_source() -> str:
+    """A hash of the code that proofs and counts depend on."""
     digest, root = hashlib.sha256(), Path(str(pdrm.__file__)).parent
-    for path in sorted(path for folder in ABOUT for path in (root / folder).rglob("*")):
+    for path in sorted(path for folder in CHAPTERS for path in (root / folder).rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def kept_facts(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The facts in a file, if this code found them and was asked the same (JSON values); else they are found, and kept where
-    the folder is there.
+def read_or_find(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read the facts from a file, if this code found them for the same question (JSON values); else find them, and write them
+    if the folder exists.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "facts.json"
-    ...     first = kept_facts(file, {"discount": 0.9}, lambda: {"k": 1})
-    ...     again = kept_facts(file, {"discount": 0.9}, lambda: {"k": 2})
-    ...     other = kept_facts(file, {"discount": 0.8}, lambda: {"k": 3})
+    ...     first = read_or_find(file, {"discount": 0.9}, lambda: {"k": 1})
+    ...     again = read_or_find(file, {"discount": 0.9}, lambda: {"k": 2})
+    ...     other = read_or_find(file, {"discount": 0.8}, lambda: {"k": 3})
     >>> first, again, other
     ({'k': 1}, {'k': 1}, {'k': 3})
     """
-    about = {"source": source(), "asked": dict(asked)}
+    about = {"source": hash_source(), "asked": dict(asked)}
     known = _read(path)
     if known is not None and {name: known.get(name) for name in about} == about:
         return dict(known["facts"])

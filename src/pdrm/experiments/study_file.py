@@ -167,7 +167,7 @@ class _Reader:
             Panel,
             name=record.get("name", Path(domain).stem),
             domain=self.domain(domain),
-            title=record.get("title", ""),
+            title=record.get("title") or record.get("name") or Path(domain).name,
             lines=lines,
             machine=machine,
             success=(success,) if isinstance(success, str) else tuple(success),

@@ -1,149 +1,162 @@
-"""The whole report: claims first, then every figure, what was learnt, what can be proved; and the page of one's own study."""
+"""The whole report: claims first, then every figure, what was learnt, what can be proved, the machines, how it was made; and the
+page of one's own study."""
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Sequence
-from html import escape
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
+from pdrm import __version__
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
-from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Judged
+from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.paper_claims import water_17, water_20
+from pdrm.experiments.paper.paper_figures import WATER_TUNED
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, write_atomically
-from pdrm.language.loading import catalogue_names
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
 from pdrm.report.curve_plots import study_plot
-from pdrm.report.page import Section, making_section, page, picture
-from pdrm.report.study_section import anchor, study_section
-from pdrm.report.theory_section import k_section, machine_section, sizes_section, theory_facts
-from pdrm.report.verdicts import claims_section
-from pdrm.report.water_section import ANCHOR as WATER
-from pdrm.report.water_section import water_section
+from pdrm.report.page import Markup, Section, html, join, page, picture, table
+from pdrm.report.study_section import anchor, seconds_of, study_section
+from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts
+from pdrm.report.verdicts import claims_section, parts_list
 
-# --- The report of studies of one's own: their curves in one picture, and a page with the numbers behind them.
-
-CURVES, OWN_PAGE, OWN_FIGURES = "curves.svg", "index.html", "figures"
-RULES = (
+PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
+PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
+"""Whose episode is shown, of those that end best."""
+PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
+OWN_RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; a test counts by the '
-    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task. "
-    "<em>Episodes</em>: in training, until the median return is 90 % of the way from the lowest return there is to the best final "
-    "median of the panel.</p>"
+    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task; <em>of episodes</em>: "
+    "the share of all episodes of these tests that did. <em>To learn</em>: training until the median return is 90 % of the way from "
+    "the lowest return there is to the best final median of the panel.</p>"
 )
-DATA = (
-    '<a href="curves.csv">curves.csv</a>, <a href="summary.csv">summary.csv</a>, <a href="curves.svg">curves.svg</a>, '
-    "<code>figures/</code> (PDF and PNG), <code>runs/</code> (a folder a run: spec, curve, policy)"
+INTRODUCTION = Markup(
+    '<p class="lead">A reward machine pays an agent for a task that takes many steps; a <em>pushdown</em> one has a stack, so tasks '
+    "can nest, be retraced, or be delivered in order. This page is the paper's experiments, run again from nothing by "
+    "one command (WaterWorld: recorded on a GPU, if not run here), and what they say about its claims.</p>"
 )
 
+Lines = Sequence[tuple[Study, Curves]]
 
-def write_own_report(lines: Sequence[tuple[Study, Curves]], store: Store, folder: Path) -> list[Path]:
-    """Write `curves.svg` and `index.html` from what is recorded of some studies; returns the files."""
-    ensure_folder(folder / OWN_FIGURES)
+
+def write_report(lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, theory: bool = True) -> Path:
+    """Write the page and the figures as files, into the folder of the evidence; the lines, and nothing else, are on it."""
+    folder, store = evidence.folder, evidence.store
+    figures = ensure_folder(folder / FIGURES)
+    studies = _by_study(lines)
+    sections = [claims_section(judged, {study.name: anchor(study) for study, _ in studies})]
+    for study, mine in studies:
+        sections.append(study_section(study, mine, store, figures, _by_our_settings(study, evidence)))
+    sections.append(_episodes_section([curves for _, curves in lines], store))
+    if theory:
+        facts = theory_facts(folder)
+        sections += [k_section(facts), sizes_section(facts)]
+    sections += [machines_section(), _making_section(lines, store, ["claims.json"], html("code", "make reproduce"))]
+    text = page("Pushdown reward machines, reproduced", INTRODUCTION + _counts(judged, lines), sections)
+    write_atomically(folder / PAGE, text.encode())
+    return folder / PAGE
+
+
+def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
+    """Write `curves.svg` and `index.html` from what is recorded of studies of one's own; returns the files."""
+    figures = ensure_folder(folder / FIGURES)
+    studies = _by_study(lines)
+    panels = [[one for one in mine if one.panel is panel] for study, mine in studies for panel in study.panels]
+    write_plot(study_plot([some for some in panels if some]), folder / CURVES)
+    sections = [study_section(study, mine, store, figures) for study, mine in studies]
+    sections.append(_making_section(lines, store, [CURVES], html("code", f"pdrm report -o {folder}")))
+    title = ", ".join(study.title or study.name for study, _ in studies)
+    write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
+    return [folder / CURVES, folder / PAGE]
+
+
+def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:
     studies = {study.name: study for study, _ in lines}
-    mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
-    shown = [_of(panel.name, mine[name]) for name, study in studies.items() for panel in study.panels]
-    write_plot(study_plot([curves for curves in shown if curves]), folder / CURVES)
-    sections = [study_section(study, mine[name], store, folder / OWN_FIGURES) for name, study in studies.items()]
-    again = f"<code>pdrm report -o {escape(str(folder))}</code>: from what is recorded"
-    sections.append(making_section(lines, store, DATA, again))
-    title = ", ".join(study.title or study.name for study in studies.values())
-    write_atomically(folder / OWN_PAGE, page(title, RULES, sections).encode())
-    return [folder / CURVES, folder / OWN_PAGE]
+    return [(study, [curves for of, curves in lines if of.name == name]) for name, study in studies.items()]
 
 
-def _of(panel: str, lines: Sequence[Curves]) -> list[Curves]:
-    return [curves for curves in lines if curves.panel.name == panel]
+def _counts(judged: Sequence[Judged], lines: Lines) -> Markup:
+    """How many claims hold, and how many runs were made here."""
+    boxes = [(verdict, sum(one.verdict == verdict for one in judged)) for verdict in (HOLDS, DOES_NOT_HOLD, NOT_RUN)]
+    boxes.append(("runs", sum(len(curves.seeds) for _, curves in lines if curves.origin is None)))
+    return html("div", *(html("div", html("b", f"{count:,}"), name) for name, count in boxes), class_="count")
+
+
+def _by_our_settings(study: Study, evidence: Evidence) -> Markup:
+    """What the rules of Figure 5's claims say of the tuned agents."""
+    if study.name != WATER_TUNED.name or len(study.panels) < len(WATER_TUNED.panels):
+        return Markup("")
+    parts = [
+        part
+        for rule, panel in zip((water_17, water_20), study.panels, strict=True)
+        for part in rule(evidence, panel.name)
+    ]
+    return parts_list("what the paper says of Figure 5, by these runs", parts)
 
 
 # --- What was learnt, to look at: a greedy episode of the best seed on each map, with the stack along it.
 
-PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
-"""Whose way is shown, of those that end best."""
+
+def _episodes_section(lines: Sequence[Curves], store: Store) -> Section:
+    here = [curves for curves in lines if curves.origin is None and not curves.panel.task.continuous]
+    panels = dict.fromkeys(curves.panel.name for curves in here)
+    parts = [_episode([curves for curves in here if curves.panel.name == panel], store) for panel in panels]
+    said = html("p", "One greedy test episode each, of the seed that ended best. The colour is the machine's state.")
+    return Section("paths", "What was learnt", join([said, *parts]))
 
 
-def paths_section(lines: Sequence[Curves], store: Store) -> Section:
-    """A way on each map."""
-    panels = dict.fromkeys(curves.panel.name for curves in lines)
-    parts = [_path([curves for curves in lines if curves.panel.name == panel], store) for panel in panels]
-    body = "<p>One greedy test episode each, of the seed that ended best. The colour is the machine's state.</p>"
-    return Section("paths", "What was learnt", body + "".join(parts))
-
-
-def _path(lines: Sequence[Curves], store: Store) -> str:
+def _episode(lines: Sequence[Curves], store: Store) -> Markup:
     order = {name: place for place, name in enumerate(PREFERRED)}
     ranked = sorted(lines, key=lambda curves: order.get(curves.line.name, len(order)))
     achieving = [curves for curves in ranked if curves.final_success.max() == 1]
     for curves in sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked:
-        seed = int(np.argmax(curves.final_scores if np.isfinite(curves.lowest) else curves.returns[:, -1].mean(axis=1)))
-        spec = curves.panel.specs(curves.line, curves.seeds)[seed]
-        if (store.folder(spec) / POLICY).exists() and not isinstance(spec.agent, CountingQ):
-            moments = store.run(spec).episode()
-            shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
-            paid = sum(one.reward for one in moments)
-            title = (
-                f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; "
-                f"{len(moments) - 1} steps, return {paid:g}, ended in {moments[-1].configuration.state}"
-            )
-            return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title, escape(title))
-    return ""
+        spec = curves.panel.specs(curves.line, curves.seeds)[int(np.argmax(curves.final_returns))]
+        if spec.agent.deep or isinstance(spec.agent, CountingQ) or not (store.folder(spec) / POLICY).exists():
+            continue
+        moments = store.run(spec).episode()
+        shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
+        title = (
+            f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} steps, "
+            f"return {sum(one.reward for one in moments):g}, ended in {moments[-1].configuration.state}"
+        )
+        return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
+    return Markup("")
 
 
-# --- The whole report: claims first, then every figure, what was learnt, what can be proved, the machines, how it was made.
-
-PAGE, FIGURES = "index.html", "figures"
+# --- How a report was made: versions, machine, time, and where its numbers are.
 
 
-def write_report(
-    lines: Sequence[tuple[Study, Curves]], judged: Sequence[Judged], store: Store, folder: Path, *, theory: bool = True
-) -> Path:
-    """Write the page and the figures as files; what is recorded, and nothing else, is on it."""
-    ensure_folder(folder / FIGURES)
-    studies = {study.name: study for study, _ in lines}
-    mine = {name: [curves for study, curves in lines if study.name == name] for name in studies}
-    anchors = {name: anchor(study) for name, study in studies.items()}
-    water = water_section(folder, folder / FIGURES) if any(one.claim.figure == "water" for one in judged) else None
-    anchors |= {"water": WATER} if water else {}
-    sections = [claims_section(judged, anchors)]
-    sections += [study_section(study, mine[name], store, folder / FIGURES) for name, study in studies.items()]
-    sections += [water] if water else []
-    sections.append(paths_section([curves for _, curves in lines], store))
-    if theory:
-        facts = theory_facts(folder)
-        sections += [k_section(facts), sizes_section(facts)]
-    sections += [_machines(), _making(lines, store)]
-    write_atomically(
-        folder / PAGE, page("Pushdown reward machines, reproduced", _introduction(judged, lines), sections).encode()
-    )
-    return folder / PAGE
+def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Markup) -> Section:
+    here = [curves for _, curves in lines if curves.origin is None]
+    timings = [store.run(spec).timing for curves in here for spec in curves.panel.specs(curves.line, curves.seeds)]
+    seconds, when = sum(map(seconds_of, timings)), sorted(timing["finished"] for timing in timings)
+    data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
+    data += [
+        html("code", "figures/") + " (PDF and PNG)",
+        html("code", "runs/") + " (a folder per run: spec, curve, policy)",
+    ]
+    rows = [
+        ["pdrm", __version__],
+        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
+        ["packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)],
+        ["runs", f"{len(timings):,}, {seconds / 60:.1f} minutes of one core in all"],
+        ["made", f"{when[0]} to {when[-1]}" if when else "–"],
+        ["data", join(data, ", ")],
+        ["again", again + ": what is done is not repeated"],
+    ]
+    return Section("making", "How it was made", table(["", ""], rows))
 
 
-def _introduction(judged: Sequence[Judged], lines: Sequence[tuple[Study, Curves]]) -> str:
-    counts = {verdict: sum(one.verdict == verdict for one in judged) for verdict in (HOLDS, DOES_NOT_HOLD, NOT_RUN)}
-    runs = sum(len(curves.seeds) for _, curves in lines)
-    boxes = [*counts.items(), ("runs", runs)]
-    shown = "".join(f"<div><b>{count:,}</b>{escape(name)}</div>" for name, count in boxes)
-    return (
-        '<p class="lead">A reward machine pays an agent for a task that takes many steps; a <em>pushdown</em> one has a stack, so tasks '
-        "can nest, be retraced, or be delivered in order. This page is the paper's experiments, run again from nothing by "
-        "one command (WaterWorld: recorded on a GPU, if not run here), and what they say about its claims.</p>"
-        f'<div class="count">{shown}</div>'
-    )
-
-
-def _machines() -> Section:
-    parts = [machine_section(name) for name in catalogue_names()]
-    links = " ".join(f'<a href="#{escape(part.anchor)}">{escape(part.heading)}</a>' for part in parts)
-    body = "".join(f'<h3 id="{escape(part.anchor)}">{escape(part.heading)}</h3>{part.body}' for part in parts)
-    return Section("machines", "The machines", f"<p>{links}</p>{body}")
-
-
-def _making(lines: Sequence[tuple[Study, Curves]], store: Store) -> Section:
-    data = (
-        '<a href="curves.csv">curves.csv</a>, <a href="summary.csv">summary.csv</a>, <a href="claims.json">claims.json</a>, '
-        "<code>figures/</code> (PDF and PNG), <code>runs/</code> (a folder a run: spec, curve, policy)"
-    )
-    return making_section(lines, store, data, "<code>make reproduce</code>: what is done is not repeated")
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.water_records import Tested
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# --- One colour for each agent, in every figure: told apart by colour-blind readers, and in grey by dashes.
-
+STYLES = ("-", "--", ":", "-.")
+INK = "#262a33"
+PANELS_IN_A_ROW = 2
 NAMED = {
     "pdRM": "#0072b2",
     "1-pdRM": "#d55e00",
@@ -42,6 +42,7 @@ NAMED = {
     "SAC + 1-CpRM": "#d55e00",
     "SAC + 1-pdRM": "#e69f00",
 }
+"""One colour for each agent, in every figure, that colour-blind readers can tell apart."""
 OTHERS = ("#332288", "#88ccee", "#44aa99", "#999933", "#ddcc77", "#cc6677", "#882255", "#661100")
 
 
@@ -56,13 +57,6 @@ def colours(keys: Sequence[str]) -> dict[str, str]:
     return {key: NAMED.get(key) or own[key] for key in keys}
 
 
-# --- Learning curves in the paper's style: the median over the seeds, and a band from the 25th to the 75th percentile.
-
-STYLES = ("-", "--", ":", "-.")
-INK = "#262a33"
-PANELS_IN_A_ROW = 2
-
-
 def panel_plot(lines: Sequence[Curves]) -> Figure:
     """The curves of one panel; agents that are ours are dashed."""
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
@@ -72,7 +66,7 @@ def panel_plot(lines: Sequence[Curves]) -> Figure:
 
 
 def study_plot(panels: Sequence[Sequence[Curves]]) -> Figure:
-    """The panels of a study side by side, two in a row, each with its title and its own legend; one colour an agent in all."""
+    """The panels of a study side by side, two in a row, each with its title and its own legend; an agent has one colour in all."""
     columns = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(6.4 * columns, 4.6 * rows), layout="constrained")
@@ -86,27 +80,34 @@ def study_plot(panels: Sequence[Sequence[Curves]]) -> Figure:
 
 
 def overview_plot(panels: Sequence[Sequence[Curves]]) -> Figure:
-    """The paper's agents on several maps in one plot: a colour an agent, a line style a map."""
+    """The paper's agents on several maps in one plot: a colour per agent, a line style per map."""
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     axes = figure.subplots()
-    shades = colours([curves.line.key for lines in panels for curves in lines])
+    every = [curves for lines in panels for curves in lines]
+    shades = colours([curves.line.key for curves in every])
     for lines, style in zip(panels, STYLES * len(panels), strict=False):
         for curves in lines:
-            label = f"{curves.line.name}, {curves.panel.title}"
+            label = f"{curves.line.name}, {curves.panel.title or curves.panel.name}"
             _curve(axes, curves, color=shades[curves.line.key], label=label, linestyle=style, band=False)
-    _finish(axes, [curves for lines in panels for curves in lines])
+    _finish(axes, every)
+    _legend(axes, len(every))
     return figure
 
 
 def _panel(axes: Axes, lines: Sequence[Curves], shades: dict[str, str]) -> None:
-    for curves in lines:
-        style = "--" if curves.line.ours else "-"
-        _curve(axes, curves, color=shades[curves.line.key], label=curves.line.name, linestyle=style)
-    _finish(axes, lines)
+    """The lines of a panel; where some count episodes and others timesteps, the second unit has an axis at the top."""
+    for place, unit in enumerate(dict.fromkeys(curves.unit for curves in lines)):
+        own = axes.twiny() if place else axes
+        some = [curves for curves in lines if curves.unit == unit]
+        for curves in some:
+            style = "--" if curves.line.ours else "-"
+            _curve(own, curves, color=shades[curves.line.key], label=curves.line.name, linestyle=style)
+        _finish(own, some)
+    _legend(axes, len(lines))
 
 
 def _curve(axes: Axes, curves: Curves, *, band: bool = True, **style: Any) -> None:  # noqa: ANN401 - matplotlib's
-    values = curves.normalised if np.isfinite(curves.lowest) else curves.returns
+    values = curves.normalised if curves.scaled else curves.returns
     low, middle, high = curves.quartiles(values)
     axes.plot(curves.at, middle, linewidth=1.6, **style)
     if band:
@@ -114,8 +115,10 @@ def _curve(axes: Axes, curves: Curves, *, band: bool = True, **style: Any) -> No
 
 
 def _finish(axes: Axes, lines: Sequence[Curves]) -> None:
-    scaled = all(np.isfinite(curves.lowest) for curves in lines)
-    axes.set_xlabel("training episodes", color=INK)
+    scaled, unit = all(curves.scaled for curves in lines), lines[0].unit
+    axes.set_xlabel(f"training {unit}", color=INK)
+    if unit == "timesteps":
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_ylabel("return of the test, mapped to [−1, 1]" if scaled else "return of the test", color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
@@ -123,46 +126,7 @@ def _finish(axes: Axes, lines: Sequence[Curves]) -> None:
     axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    columns = 2 if len(lines) > 4 else 1
-    axes.figure.legend(loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
 
 
-# --- WaterWorld's curves from its records: the medians and quartiles over seeds of the tests, one panel a map.
-
-HIGHEST = 116_001
-"""The highest return of an episode."""
-
-
-def water_plot(tests: Sequence[Tested]) -> Figure:
-    """All agents in some tests, a panel for each map."""
-    domains, lines = (list(dict.fromkeys(getattr(test, name) for test in tests)) for name in ("domain", "line"))
-    shades = colours(lines)
-    figure = Figure(figsize=(6.4 if len(domains) == 1 else 8.6, 3.8), layout="constrained")
-    for axes, domain in zip(figure.subplots(1, len(domains), squeeze=False)[0], domains, strict=True):
-        for line in lines:
-            _water_curve(axes, [test for test in tests if (test.domain, test.line) == (domain, line)], shades[line])
-        _finish_water(axes, domain)
-    figure.axes[0].set_ylabel("return of a test episode, thousands", color=INK)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(lines), fontsize=8, frameon=False)
-    return figure
-
-
-def _water_curve(axes: Axes, tests: list[Tested], colour: str) -> None:
-    at = sorted({test.timesteps for test in tests})
-    returns = [[one.returned / 1e3 for one in tests if one.timesteps == time] for time in at]
-    low, middle, high = np.quantile(np.array(returns), (0.25, 0.5, 0.75), axis=1)
-    steps = np.array(at) / 1e6
-    axes.plot(steps, middle, color=colour, label=tests[0].line, linewidth=1.6)
-    axes.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
-
-
-def _finish_water(axes: Axes, domain: str) -> None:
-    axes.axhline(HIGHEST / 1e3, color="#999999", linewidth=0.8, linestyle=":")
-    axes.set_title(domain, fontsize=10, color=INK)
-    axes.set_xlabel("training steps, millions", color=INK)
-    axes.set_xlim(left=0)
-    axes.set_ylim(0, 122)
-    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+def _legend(axes: Axes, lines: int) -> None:
+    axes.figure.legend(loc="outside lower center", ncols=2 if lines > 4 else 1, fontsize=8, frameon=False)

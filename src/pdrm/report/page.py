@@ -1,62 +1,93 @@
-"""The page of a report: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run."""
+"""The page of a report: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run.
+
+`html` writes a tag. Text is escaped wherever it comes from; only what is `Markup`, because a function here made it or because
+it is a constant of ours, is taken as it is.
+"""
 
 from __future__ import annotations
 
 import base64
-import os
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
-
-from pdrm import __version__
-from pdrm.experiments.curves import Curves
-from pdrm.experiments.store import Store
-from pdrm.experiments.study import Study
-
-# --- Small pieces of HTML: pictures inside the page, tables that scroll by themselves, things to open.
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+VOID = ("br", "img", "link", "meta")
 
 
-def picture(data: bytes, kind: str, alt: str, caption: str = "") -> str:
-    """A picture in the page itself.
+class Markup(str):
+    """HTML that is not escaped again; text that is added to it is.
+
+    >>> Markup("<br>") + "a & b"
+    '<br>a &amp; b'
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> Markup:
+        return join((self, other))
+
+
+def html(tag: str, *children: str, **attributes: str) -> Markup:
+    """A tag with its attributes (`class_` is `class`; empty ones are left out) and what is inside it.
+
+    >>> html("p", "a < b, ", html("em", "really"), class_="soft", id="")
+    '<p class="soft">a &lt; b, <em>really</em></p>'
+    """
+    named = "".join(f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value)
+    return Markup(f"<{tag}{named}>" + ("" if tag in VOID else f"{join(children)}</{tag}>"))
+
+
+def join(parts: Iterable[str], between: str = "") -> Markup:
+    """Some parts, one after the other.
+
+    >>> join(["a & b", html("br")], ", ")
+    'a &amp; b, <br>'
+    """
+    return Markup(between.join(part if isinstance(part, Markup) else escape(part, quote=False) for part in parts))
+
+
+def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
+    """A picture in the page itself; text: what stands below it, if it is not the caption.
 
     >>> picture(b"", "png", "nothing")
-    '<figure><img src="data:image/png;base64," alt="nothing"></figure>'
+    '<figure><img src="data:image/png;base64," alt="nothing"><figcaption>nothing</figcaption></figure>'
     """
-    text = f"<figcaption>{caption}</figcaption>" if caption else ""
-    source = base64.b64encode(data).decode()
-    return f'<figure><img src="data:{KINDS[kind]};base64,{source}" alt="{escape(alt)}">{text}</figure>'
+    source = f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
+    return html("figure", html("img", src=source, alt=caption), html("figcaption", text or caption))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table of cells that are HTML already; the columns in `numbers` are set to the right.
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Markup:
+    """A table that scrolls by itself; the columns in `numbers` are set to the right.
 
-    >>> table(["a"], [["1"]], numbers=[0])
-    '<div class="wide"><table><thead><tr><th class="n">a</th></tr></thead><tbody><tr><td class="n">1</td></tr></tbody></table></div>'
+    >>> table(["a"], [["<1"]], numbers=[0])
+    '<div class="wide"><table><thead><tr><th class="n">a</th></tr></thead><tbody><tr><td class="n">&lt;1</td></tr></tbody></table></div>'
     """
-    sides = ['class="n"' if place in numbers else "" for place in range(len(heads))]
-    head = "".join(f"{_tag('th', side)}{cell}</th>" for cell, side in zip(heads, sides, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f"{_tag('td', side)}{cell}</td>" for cell, side in zip(row, sides, strict=True)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+    def row(tag: str, cells: Sequence[str]) -> Markup:
+        return html("tr", *(html(tag, cell, class_="n" * (place in numbers)) for place, cell in enumerate(cells)))
+
+    body = html("tbody", *(row("td", cells) for cells in rows))
+    return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
 
 
-def _tag(name: str, side: str) -> str:
-    return f"<{name} {side}>" if side else f"<{name}>"
-
-
-def details(summary: str, body: str) -> str:
+def details(summary: str, *body: str) -> Markup:
     """Something to open.
 
-    >>> details("more", "<p>this</p>")
+    >>> details("more", html("p", "this"))
     '<details><summary>more</summary><p>this</p></details>'
     """
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+    return html("details", html("summary", summary), *body)
+
+
+def badge(text: str, kind: str = "none") -> Markup:
+    """A short word in its colour: one that `holds`, `fails`, or neither."""
+    return html("span", text, class_=f"badge {kind}")
+
+
+def bullets(items: Iterable[str]) -> Markup:
+    """A list."""
+    return html("ul", *(html("li", item) for item in items))
 
 
 def number(value: float | None) -> str:
@@ -73,8 +104,6 @@ def number(value: float | None) -> str:
     text = "0" if text == "-0" else text
     return text.replace("-", "−")
 
-
-# --- The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched, nothing is run.
 
 STYLE = """
 :root { --ink: #262a33; --soft: #6b6f78; --line: #e2dfd8; --paper: #fff; --wash: #f7f6f2; --link: #0b5c8f; }
@@ -110,55 +139,37 @@ details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page: a heading, and HTML below it."""
+    """A part of the page: a heading, and what is below it."""
 
     anchor: str
     heading: str
-    body: str
+    body: Markup
+
+    @property
+    def link(self) -> Markup:
+        """A link to it."""
+        return html("a", self.heading, href=f"#{self.anchor}")
 
 
-def page(title: str, introduction: str, sections: list[Section]) -> str:
-    """The whole page; the introduction is HTML.
+def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
+    """The whole page.
 
-    >>> "<h1>Machines</h1>" in page("Machines", "<p>All of them.</p>", [])
+    >>> "<h1>Machines</h1><p>All of them.</p>" in page("Machines", html("p", "All of them."), [])
     True
     """
-    links = "".join(f'<a href="#{escape(part.anchor)}">{escape(part.heading)}</a> ' for part in sections)
-    parts = "".join(
-        f'<section id="{escape(part.anchor)}"><h2>{escape(part.heading)}</h2>{part.body}</section>' for part in sections
+    head = html(
+        "head",
+        html("meta", charset="utf-8"),
+        html("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        html("title", title),
+        html("link", rel="icon", href="data:,"),
+        html("style", Markup(STYLE)),
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head><body>'
-        f"<header><h1>{escape(title)}</h1>{introduction}</header><nav>{links}</nav><main>{parts}</main></body></html>\n"
+    parts = (html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections)
+    body = html(
+        "body",
+        html("header", html("h1", title), introduction),
+        html("nav", join((part.link for part in sections), " ")),
+        html("main", *parts),
     )
-
-
-# --- How a report was made: versions, machine, time, and where its numbers are.
-
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
-
-
-def making_section(lines: Sequence[tuple[Study, Curves]], store: Store, data: str, again: str) -> Section:
-    """The section; `data` and `again` (how to make it again) are HTML."""
-    timings = [store.run(spec).timing for _, curves in lines for spec in curves.panel.specs(curves.line, curves.seeds)]
-    seconds = sum(timing["seconds"] for timing in timings)
-    when = sorted(timing["finished"] for timing in timings)
-    rows = [
-        ["pdrm", __version__],
-        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
-        ["packages", escape(", ".join(f"{name} {_version(name)}" for name in PACKAGES))],
-        ["runs", f"{len(timings):,}, {seconds / 60:.1f} minutes of one core in all"],
-        ["made", f"{when[0]} to {when[-1]}" if when else "–"],
-        ["data", data],
-        ["again", again],
-    ]
-    return Section("making", "How it was made", table(["", ""], rows))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(not installed)"
+    return f"<!doctype html>{html('html', head, body, lang='en')}\n"

@@ -1,78 +1,31 @@
-"""A study in the report: its curves, the numbers behind them, the settings, and how each was made."""
+"""A study in the report: its curves, the numbers behind them, the settings, and how each run was made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdrm.drawing.plots import plot_bytes
-from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, Origin, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
-from pdrm.experiments.statistics import Numbers, interquartile_mean_interval, probability_of_improvement_interval
+from pdrm.experiments.paper.paper_figures import NOTES
+from pdrm.experiments.statistics import interquartile_mean_interval, probability_of_improvement_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
 from pdrm.learning.run import RunSpec
 from pdrm.report.curve_plots import overview_plot, panel_plot
-from pdrm.report.page import Section, details, number, picture, table
+from pdrm.report.page import Markup, Section, badge, details, html, join, number, picture, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# --- How sure it is that the best agent of a panel is better than the others (Agarwal et al., 2021), in the report.
-
-IMPROVEMENT_HEADS = ("agent", "ends better", "95 % interval")
-
-
-def improvement_table(lines: Sequence[Curves]) -> str:
-    """For each agent, how likely one of its runs ends better than one of the agent with the highest median; nothing where
-    there is nobody to compare it with."""
-    best = max(lines, key=lambda curves: curves.final_median)
-    others = [curves for curves in lines if curves is not best]
-    if not others:
-        return ""
-    rows = [_improvement_row(curves, best) for curves in others]
-    name = escape(best.line.name)
-    said = (
-        f"<p>How likely a run of the agent ends with a higher return than one of {name}, which has the highest median; equal "
-        "returns count half, so 50 % is a draw. The interval is a bootstrap over the seeds.</p>"
-    )
-    return details(f"who ends better than {best.line.name}", said + table(IMPROVEMENT_HEADS, rows, numbers=(1, 2)))
-
-
-def _improvement_row(curves: Curves, best: Curves) -> list[str]:
-    found = probability_of_improvement_interval([_finals(curves)], [_finals(best)])
-    value, low, high = (f"{100 * share:.0f} %" for share in found)
-    several = min(len(curves.seeds), len(best.seeds)) > 1
-    return [escape(curves.line.name), value, f"{low} – {high}" if several else "–"]
-
-
-def _finals(curves: Curves) -> Numbers:
-    """[S]: for each seed, the mean return of its final test."""
-    finals: Numbers = curves.returns[:, -1].mean(axis=1)
-    return finals
-
-
-# --- A study in the report: its curves, the numbers behind them, the settings, and how each was made.
-
 FILES = ("pdf", "png")
-HEADS = (
-    "agent",
-    "k",
-    "return, median",
-    "25 % – 75 %",
-    "mapped, IQM",
-    "95 % interval",
-    "achieved",
-    "episodes",
-    "rows",
-    "seconds",
-)
+NOTHING = "–"
 
 
 def anchor(study: Study) -> str:
@@ -80,45 +33,63 @@ def anchor(study: Study) -> str:
     return f"study-{_plain_name(study.name)}"
 
 
-def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: Path) -> Section:
-    """A study's figures, also written as files to a folder."""
+def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: Path, more: str = "") -> Section:
+    """A study's figures, also written as files to a folder; `more` stands at its end."""
     panels = [(panel, [curves for curves in lines if curves.panel.name == panel.name]) for panel in study.panels]
-    shown = [(panel, curves) for panel, curves in panels if curves]
-    parts = []
+    shown = [(panel, mine) for panel, mine in panels if mine]
+    parts = [html("p", note) for note in (NOTES.get(study.name),) if note]
+    parts += [_origins(study, lines)] if any(curves.origin for curves in lines) else []
+    parts.append(html("p", _seeds(lines), class_="soft"))
     if len(shown) > 1 and study.figure:
         paper = [[curves for curves in mine if not curves.line.ours] for _, mine in shown]
-        parts.append(
-            _plot(
-                overview_plot(paper), f"{study.name}-overview", folder, f"{study.figure}: the paper's agents, all maps"
-            )
-        )
+        caption = f"{study.figure}: the paper's agents, all maps"
+        parts.append(_plot(overview_plot(paper), f"{study.name}-overview", folder, caption))
     parts += [_panel(panel, mine, store, folder) for panel, mine in shown]
-    dashed = " Solid lines are the paper's agents, dashed ones ours." if any(one.line.ours for one in lines) else ""
-    seeds = f'<p class="soft">{escape(_seeds(study) + dashed)}</p>'
-    return Section(anchor(study), study.title or study.name, seeds + "".join(parts))
+    return Section(anchor(study), study.title or study.name, join([*parts, more]))
 
 
-def _seeds(study: Study) -> str:
-    if len(study.seed_numbers) == 1:
-        return f"One seed ({study.seed_numbers[0]}): no interval can be given."
-    return f"{len(study.seed_numbers)} seeds, the same for every agent: {', '.join(map(str, study.seed_numbers))}."
-
-
-def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> str:
-    figure = f" ({panel.figure})" if panel.figure else ""
-    plot = _plot(panel_plot(lines), panel.name, folder, f"{panel.title or panel.name}{figure}: median and quartiles")
-    rows = [_row(curves, lines, store) for curves in lines]
-    numbers = table(HEADS, rows, numbers=range(2, len(HEADS)))
-    made = details("settings, and how each run was made", _settings(lines, store))
-    return (
-        f"<h3>{escape(panel.title or panel.name)}{escape(figure)}</h3>{plot}{numbers}{improvement_table(lines)}{made}"
+def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
+    """Where the numbers of runs come from that were not made here."""
+    found = {curves.line.name: curves.origin for curves in lines if curves.origin is not None}
+    origins: list[Origin] = list(dict.fromkeys(found.values()))
+    devices = ", ".join(sorted({origin.device for origin in origins}))
+    steps, seconds = sum(one.timesteps for one in origins), sum(one.seconds for one in origins)
+    which = "" if len(found) == len({curves.line.name for curves in lines}) else f"{', '.join(found)}: "
+    said = f" {which}Not run here: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
+    commands = (html("div", html("code", command)) for command in dict.fromkeys(one.command for one in origins))
+    again = html("code", f"pdrm reproduce {study.name}")
+    return html("p", badge("recorded"), said, again, " makes your own runs.") + details(
+        "the command that made the record, in version 0.1", *commands
     )
 
 
-def _plot(figure: Figure, name: str, folder: Path, caption: str) -> str:
+def _seeds(lines: Sequence[Curves]) -> str:
+    """The seeds, and what dashes mean."""
+    seeds = max((curves.seeds for curves in lines), key=len)
+    dashed = " Solid lines are the paper's agents, dashed ones ours." if any(one.line.ours for one in lines) else ""
+    if len(seeds) == 1:
+        return f"One seed ({seeds[0]}): no interval can be given.{dashed}"
+    return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
+
+
+def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> Markup:
+    title = (panel.title or panel.name) + (f" ({panel.figure})" if panel.figure else "")
+    return join(
+        (
+            html("h3", title),
+            _plot(panel_plot(lines), panel.name, folder, f"{title}: median and quartiles"),
+            _results(lines, store),
+            _notes(lines),
+            _improvements(lines),
+            details("settings, and how each run was made", _settings(lines, store)),
+        )
+    )
+
+
+def _plot(figure: Figure, name: str, folder: Path, caption: str) -> Markup:
     for kind in FILES:
         write_atomically(folder / f"{_plain_name(name)}.{kind}", plot_bytes(figure, kind))
-    return picture(plot_bytes(figure, "svg"), "svg", caption, escape(caption))
+    return picture(plot_bytes(figure, "svg"), "svg", caption)
 
 
 def _plain_name(name: str) -> str:
@@ -126,53 +97,122 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
 
 
-def _row(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
+# --- The numbers behind the curves
+
+
+def _results(lines: Sequence[Curves], store: Store) -> Markup:
+    heads = ["agent", "k", "return, median", "25 % – 75 %", "mapped, IQM", "95 % interval", "achieved", "of episodes"]
+    heads += [f"{_unit(lines) or 'training'} to learn", "rows", "seconds"]
+    return table(heads, [_result(curves, lines, store) for curves in lines], numbers=range(2, len(heads)))
+
+
+def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
     low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
     iqm, below, above = interquartile_mean_interval([curves.final_scores])
-    known, several = bool(np.isfinite(curves.lowest)), len(curves.seeds) > 1
-    specs = _specs(curves)
-    runs = [store.run(spec) for spec in specs]
+    several = len(curves.seeds) > 1
+    runs = [] if curves.origin else [store.run(spec) for spec in _specs(curves)]
+    rows = [run.result["rows"] for run in runs if "rows" in run.result]
     return [
-        escape(curves.line.name),
-        str(specs[0].agent.k),
+        curves.line.name,
+        str(curves.panel.agent(curves.line).k),
         number(middle),
-        f"{number(low)} – {number(high)}" if several else "–",
-        number(iqm) if known else "–",
-        f"{number(below)} – {number(above)}" if known and several else "–",
+        f"{number(low)} – {number(high)}" if several else NOTHING,
+        number(iqm) if curves.scaled else NOTHING,
+        f"{number(below)} – {number(above)}" if curves.scaled and several else NOTHING,
         f"{int((curves.final_success == 1).sum())} of {len(curves.seeds)}",
-        number(_episodes(curves, lines)),
-        number(float(np.median([run.result["rows"] for run in runs]))) if "rows" in runs[0].result else "–",
-        f"{np.median([run.timing['seconds'] for run in runs]):.1f}",
+        f"{100 * curves.final_success.mean():.0f} %",
+        _training(curves, lines) if curves.scaled else NOTHING,
+        number(float(np.median(rows))) if rows else NOTHING,
+        f"{np.median([seconds_of(run.timing) for run in runs]):.1f}" if runs else NOTHING,
     ]
 
 
-def _episodes(curves: Curves, lines: Sequence[Curves]) -> float | None:
-    """Training episodes until the median return is 90 % of the way to the panel's best."""
-    if not np.isfinite(curves.lowest):
-        return None
-    return training_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
+def _training(curves: Curves, lines: Sequence[Curves]) -> str:
+    """Training until the median return is 90 % of the way to the panel's best."""
+    found = training_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
+    return "never" if found is None else f"{number(found)} {'' if _unit(lines) else curves.unit}".rstrip()
+
+
+def _unit(lines: Sequence[Curves]) -> str:
+    """What all lines count training in; nothing: some count episodes and others timesteps."""
+    units = {curves.unit for curves in lines}
+    return units.pop() if len(units) == 1 else ""
+
+
+def seconds_of(timing: dict[str, Any]) -> float:
+    """A run's share of the time of those that were trained side by side with it."""
+    return float(timing["seconds"]) / int(timing.get("side_by_side", 1))
+
+
+def _notes(lines: Sequence[Curves]) -> Markup:
+    """Why some cells are empty."""
+    return html("p", " ".join(_reasons(lines)), class_="soft") if any(_reasons(lines)) else Markup("")
+
+
+def _reasons(lines: Sequence[Curves]) -> Iterator[str]:
+    if not all(curves.scaled for curves in lines):
+        yield (
+            f"{NOTHING} under “mapped, IQM”, its interval and “to learn”: they need the lowest and the highest return "
+            "of the task, and the domain does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python)."
+        )
+    if any(len(curves.seeds) == 1 for curves in lines):
+        yield f"{NOTHING} for an interval: it needs more than one seed."
+    if any(curves.panel.agent(curves.line).deep for curves in lines):
+        yield f"{NOTHING} under “rows”: a network has none."
+    if any(curves.origin for curves in lines):
+        yield f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above."
 
 
 def _specs(curves: Curves) -> list[RunSpec]:
     return curves.panel.specs(curves.line, curves.seeds)
 
 
-def _settings(lines: Sequence[Curves], store: Store) -> str:
-    every = {curves.line.name: _specs(curves)[0].agent.record() for curves in lines}
-    names = list(dict.fromkeys(name for settings in every.values() for name in settings))
-    common = {name: every[lines[0].line.name].get(name) for name in names}
-    shared = {name: value for name, value in common.items() if all(s.get(name) == value for s in every.values())}
-    said = ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in shared.items() if value is not None)
-    rows = []
-    for curves in lines:
-        own = {n: v for n, v in every[curves.line.name].items() if n not in shared and v is not None}
-        ids = " ".join(f"<code>{spec.id}</code>" for spec in _specs(curves))
-        differs = escape(", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in own.items()))
-        rows.append([escape(curves.line.name), f"<code>{curves.line.agent_name}</code>", differs, ids])
-    versions = {store.run(spec).timing["pdrm"] for curves in lines for spec in _specs(curves)}
-    made = f"pdrm {', '.join(sorted(versions))}; each run's folder is named after its id, the hash of its settings."
-    return f"<p>All: {escape(said)}. {escape(made)}</p>" + table(["agent", "learner", "differs in", "runs"], rows)
+def _improvements(lines: Sequence[Curves]) -> Markup:
+    """How sure it is that the best agent of a panel is better than the others (Agarwal et al., 2021): for each agent, how likely
+    one of its runs ends better than one of the agent with the highest median; nothing where there is nobody to compare with."""
+    best = max(lines, key=lambda curves: curves.final_median)
+    others = [curves for curves in lines if curves is not best]
+    if not others:
+        return Markup("")
+    said = (
+        f"How likely a run of the agent ends with a higher return than one of {best.line.name}, which has the highest median; equal "
+        "returns count half, so 50 % is a draw. The interval is a bootstrap over the seeds."
+    )
+    rows = [_improvement(curves, best) for curves in others]
+    shown = table(("agent", "ends better", "95 % interval"), rows, numbers=(1, 2))
+    return details(f"who ends better than {best.line.name}", html("p", said), shown)
 
 
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _improvement(curves: Curves, best: Curves) -> list[str]:
+    found = probability_of_improvement_interval([curves.final_returns], [best.final_returns])
+    value, low, high = (f"{100 * share:.0f} %" for share in found)
+    several = min(len(curves.seeds), len(best.seeds)) > 1
+    return [curves.line.name, value, f"{low} – {high}" if several else NOTHING]
+
+
+# --- The settings, and how each run was made
+
+
+def _settings(lines: Sequence[Curves], store: Store) -> Markup:
+    every = {curves.line.name: curves.panel.agent(curves.line).record() for curves in lines}
+    first, *others = every.values()
+    shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    own = [curves for curves in lines if curves.origin is None]
+    versions = sorted({store.run(spec).timing["pdrm"] for curves in own for spec in _specs(curves)})
+    made = f" pdrm {', '.join(versions)}; each run's folder is named after its id, the hash of its settings."
+    rows = [
+        [
+            curves.line.name,
+            html("code", curves.line.agent_name),
+            _listed({name: value for name, value in every[curves.line.name].items() if name not in shared}),
+            "recorded" if curves.origin else join((html("code", spec.id) for spec in _specs(curves)), " "),
+        ]
+        for curves in lines
+    ]
+    said = html("p", f"All: {_listed(shared)}.{made if own else ''}")
+    return said + table(["agent", "learner", "differs in", "runs"], rows)
+
+
+def _listed(settings: dict[str, Any]) -> str:
+    shown = ((name.replace("_", " "), value) for name, value in settings.items() if value is not None)
+    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown)

@@ -3,76 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
-from pdrm.report.page import Section, details, number, table
-
-# --- The claims of the paper, one row each: the verdict, the numbers it rests on, and the figure.
+from pdrm.report.page import Markup, Section, badge, bullets, details, html, join, number, table
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
 MARK = "†"
-RULES = (
+RULES = Markup(
     "<p>Each claim of the paper is a rule over the recorded runs. <em>Achieves</em>: in the median over the seeds, every episode of "
-    "the final test achieves the task. <em>Before</em>, <em>faster</em>: fewer training episodes until the median return is 90 % of "
+    "the final test achieves the task. <em>Before</em>, <em>faster</em>: less training until the median return is 90 % of "
     "the way from the lowest return there is to the best final median of the paper's agents.</p>"
 )
 
 
-def badge(verdict: str) -> str:
-    """A verdict, in its colour."""
-    return f'<span class="badge {CLASSES.get(verdict, "none")}">{escape(verdict)}</span>'
-
-
 def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Section:
-    """The table of claims; `anchors` says where the figure of each study is."""
-    rows = []
-    for one in judged:
-        link = anchors.get(one.claim.figure)
-        text = escape(one.claim.text)
-        shown = f'<a href="#{link}">{text}</a>' if link else text
-        verdict = badge(one.verdict) + (f"<br>{one.too_few}" if one.too_few else "")
-        rows.append([verdict, f"<code>{escape(one.claim.id)}</code>", shown + _afterwards(one) + _why(one)])
+    """The table of claims, a row each; `anchors` says where the figure of each study is."""
+    rows = [_claim(one, anchors.get(one.claim.figure)) for one in judged]
     return Section("claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows))
 
 
-def _marked(judged: Sequence[Judged]) -> str:
+def _claim(one: Judged, anchor: str | None) -> list[str]:
+    rests = [text for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}") if text]
+    verdict = join([badge(one.verdict, CLASSES.get(one.verdict, "none")), *rests], "<br>")
+    text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
+    return [verdict, html("code", one.claim.id), join((text, _afterwards(one), _why(one)))]
+
+
+def _marked(judged: Sequence[Judged]) -> Markup:
     """Which verdicts owe something to what was seen."""
-    marked = [one.claim.id for one in judged if one.claim.afterwards]
+    marked = [html("code", one.claim.id) for one in judged if one.claim.afterwards]
     if not marked:
-        return "<p>The rules were fixed before the runs were made.</p>"
-    named = ", ".join(f"<code>{escape(name)}</code>" for name in marked)
-    return (
-        "<p>The rules were fixed before the runs were made, but not every reading of the paper that they rest on: those marked "
-        f"{MARK} ({named}) owe their verdict to a choice made after results had been seen, which stands below them.</p>"
+        return html("p", "The rules were fixed before the runs were made.")
+    return html(
+        "p",
+        "The rules were fixed before the runs were made, but not every reading of the paper that they rest on: those marked "
+        f"{MARK} (",
+        join(marked, ", "),
+        ") owe their verdict to a choice made after results had been seen, which is given below them.",
     )
 
 
-def _afterwards(one: Judged) -> str:
+def _afterwards(one: Judged) -> Markup:
     if not one.claim.afterwards:
-        return ""
-    return f' {MARK}<div class="soft">{MARK} chosen after seeing results: {escape(one.claim.afterwards)}.</div>'
+        return Markup("")
+    said = f"{MARK} chosen after seeing results: {one.claim.afterwards}."
+    return Markup(f" {MARK}") + html("div", said, class_="soft")
 
 
-def _why(one: Judged) -> str:
+def _why(one: Judged) -> Markup:
     if not one.parts:
-        return f'<div class="soft">{escape(one.why)}</div>' if one.why else ""
-    failed = [part for part in one.parts if not part.holds]
-    shown = "".join(f'<div class="soft">not so: {_part(part)}</div>' for part in failed)
-    rest = [part for part in one.parts if part.holds]
-    opened = "".join(f"<li>{_part(part)}</li>" for part in rest)
+        return html("div", one.why, class_="soft") if one.why else Markup("")
+    failed = join(html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds)
+    rest = [_part(part) for part in one.parts if part.holds]
     count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
-    return shown + (details(count, f"<ul>{opened}</ul>") if rest else "")
+    return failed + (details(count, bullets(rest)) if rest else Markup(""))
+
+
+def parts_list(summary: str, parts: Sequence[Part]) -> Markup:
+    """What rules say of runs that no claim is judged by."""
+    said = (f"{'holds' if part.holds else 'does not hold'}: {part.text}" for part in parts)
+    return details(summary, bullets(said))
 
 
 def _part(part: Part) -> str:
-    return f"{escape(part.text)} ({_numbers(part.numbers)})"
-
-
-def _numbers(numbers: Mapping[str, Any]) -> str:
-    return escape(", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items()))
+    numbers = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in part.numbers.items())
+    return f"{part.text} ({numbers})"
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - JSON

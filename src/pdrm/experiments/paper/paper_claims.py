@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-from pdrm.analysis.size_claims import size_claims
-from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import (
-    DOES_NOT_HOLD,
-    HOLDS,
-    NOT_RUN,
     Claim,
     Evidence,
     Judged,
@@ -22,13 +16,12 @@ from pdrm.experiments.claims import (
     as_fast,
     does_not_achieve,
     ends_below,
+    judge,
     learns_before,
     success,
 )
-from pdrm.experiments.curves import SHARE
-from pdrm.experiments.fact_cache import kept_facts
-from pdrm.experiments.paper.paper_figures import RECURRENT, WITH, WITHOUT
-from pdrm.experiments.water_records import OWN, Ending, Record, endings, records
+from pdrm.experiments.fact_cache import read_or_find
+from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -80,7 +73,7 @@ NOTHING_LEFT = (
 )
 NOTHING_LEFT_MULTI = f"{STAY}1-pdRM achieves 10×10 on 3 of 10 seeds, and the claim does not hold"
 A_MICROSECOND = (
-    "that an episode of exhaustive CpRM ends after one update a microsecond of the paper's limit; at 45,000 updates a second "
+    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second "
     "CpRM does not achieve 5×5, and the claim does not hold"
 )
 
@@ -235,64 +228,36 @@ def _paint(evidence: Evidence) -> list[Part]:
 PAINT_CLAIMS = (Claim("paint", "the more symbols seen, the higher the return; only k = 5 is optimal", "paint", _paint),)
 
 
-# --- Claims about WaterWorld (Section 7.5): judged by one's own records of its agents, or else by those that came with the package.
+# --- Claims about WaterWorld (Section 7.5).
 
 EARLY = 0.5
-"""The share of training by which an agent that achieves early has learnt (SHARE of the way to the best final median)."""
+"""The share of training by which an agent that achieves early has learnt."""
 
 
-def parts_17(found: list[Record]) -> list[Part]:
-    """What the paper says of 17 × 17, by these records."""
-    ends = _ends(found, "water-17")
-    machine, recurrent, plain = ends[WITH], ends[RECURRENT], ends[WITHOUT]
-    learnt = machine.reaches(SHARE * max(end.returned for end in ends.values()))
-    early = machine.achieved == 1 and learnt is not None and learnt <= EARLY * machine.timesteps
-    gain = recurrent.returned - recurrent.first_return
-    improved = {"before": recurrent.first_return, "after": recurrent.returned, "spread": round(recurrent.spread, 1)}
+def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[Part]:
+    """What the paper says of 17 × 17, by the runs of a panel."""
+    machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
+    achieved, learnt, steps = achieves(evidence, panel, WITH), evidence.training(panel, WITH), int(machine.at[-1])
+    before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
+    spreads = {curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)}
+    shown = {line: round(spread, 1) for line, spread in spreads.items()}
+    early = achieved.holds and learnt is not None and learnt <= EARLY * steps
+    improves = after - before > spreads[RECURRENT]
+    gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
     return [
-        _achieves(machine),
-        Part(f"{WITH} achieves early", early, {"steps": learnt, "of": machine.timesteps}),
-        Part(f"{RECURRENT} improves by more than it varies", gain > recurrent.spread, improved),
-        _below(recurrent, machine),
-        Part(f"{RECURRENT} varies more", recurrent.spread > machine.spread, _spreads(recurrent, machine)),
-        _below(plain, recurrent),
+        achieved,
+        Part(f"{WITH} achieves early", early, {"steps": learnt, "of": steps}),
+        Part(f"{RECURRENT} improves by more than it varies", improves, gains),
+        ends_below(evidence, panel, RECURRENT, [WITH]),
+        Part(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
+        ends_below(evidence, panel, WITHOUT, [RECURRENT]),
     ]
 
 
-def parts_20(found: list[Record]) -> list[Part]:
-    """What the paper says of 20 × 20, by these records."""
-    ends = _ends(found, "water-20")
-    return [_achieves(ends[WITH]), *(_does_not(ends[line]) for line in (RECURRENT, WITHOUT))]
-
-
-def _ends(found: list[Record], domain: str) -> dict[str, Ending]:
-    tests = [test for record in found for test in record.tests]
-    return {end.line: end for end in endings(tests) if end.domain == domain}
-
-
-def _shares(end: Ending) -> dict[str, float]:
-    return {"median_success": end.achieved, "mean_success": end.mean_achieved, "seeds": end.seeds}
-
-
-def _achieves(end: Ending) -> Part:
-    return Part(f"{end.line} achieves {end.domain}", end.achieved == 1, _shares(end))
-
-
-def _does_not(end: Ending) -> Part:
-    return Part(f"{end.line} does not achieve {end.domain}", end.achieved < 1, _shares(end))
-
-
-def _below(lower: Ending, higher: Ending) -> Part:
-    finals = {lower.line: lower.returned, higher.line: higher.returned}
-    return Part(f"{lower.line} ends below {higher.line}", lower.returned < higher.returned, finals)
-
-
-def _spreads(one: Ending, other: Ending) -> dict[str, float]:
-    return {one.line: round(one.spread, 1), other.line: round(other.spread, 1)}
-
-
-def _printed(evidence: Evidence) -> list[Record]:
-    return records("printed", evidence.folder / OWN)
+def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[Part]:
+    """What the paper says of 20 × 20, by the runs of a panel."""
+    others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
+    return [achieves(evidence, panel, WITH), *others]
 
 
 WATER_CLAIMS = (
@@ -300,27 +265,29 @@ WATER_CLAIMS = (
         "water-17",
         "PPO + 1-pdRM achieves early; recurrent PPO improves, below it and with high variance; plain PPO lower",
         "water",
-        lambda evidence: parts_17(_printed(evidence)),
+        water_17,
     ),
-    Claim("water-20", "only PPO + 1-pdRM achieves", "water", lambda evidence: parts_20(_printed(evidence))),
+    Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20),
 )
 
 
 # --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
 #
-# The sizes take some seconds to count, so they are kept beside the runs, with the hash of the code they were counted by.
+# The sizes take some seconds to count, so they are cached beside the runs, with the hash of the code that counted them.
 
 SIZES = "sizes.json"
 LONGEST_WORD = 6
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    """The facts about sizes by id, counted where they are not known for this code."""
-    return kept_facts(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in size_claims()})
+def _count_sizes() -> dict[str, Any]:
+    """The facts about sizes by id."""
+    from pdrm.analysis.size_claims import size_claims  # noqa: PLC0415 - most often they are cached
+
+    return {fact["id"]: fact for fact in size_claims()}
 
 
 def _size(name: str, evidence: Evidence) -> list[Part]:
-    fact = _facts(evidence.folder)[name]
+    fact = read_or_find(evidence.folder / SIZES, {}, _count_sizes)[name]
     return [Part(fact["claim"], fact["holds"], fact["numbers"])]
 
 
@@ -365,17 +332,6 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 
-def judged(evidence: Evidence, figures: Collection[str] | None = None) -> list[Judged]:
-    """Every claim, or those about some studies, with its verdict: it holds if all of its parts do."""
-    return [_judge(claim, evidence) for claim in CLAIMS if figures is None or claim.figure in figures]
-
-
-def _judge(claim: Claim, evidence: Evidence) -> Judged:
-    evidence.fewest = None
-    try:
-        parts = tuple(claim.rule(evidence))
-    except NotRecorded as error:
-        return Judged(claim, NOT_RUN, why=error.message)
-    seeds, of_seeds = evidence.fewest or (None, None)
-    verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
-    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds)
+def judge_claims(evidence: Evidence, figures: Collection[str] | None = None) -> list[Judged]:
+    """Every claim, or those about some studies, with its verdict."""
+    return [judge(claim, evidence) for claim in CLAIMS if figures is None or claim.figure in figures]

@@ -1,29 +1,33 @@
-"""Q-learning and CpRM (Algorithms 1 and 2) in Numba, on any finite domain and any machine: training, and greedy tests."""
+"""Q-learning and CpRM (Algorithms 1 and 2) in Numba, on any finite domain and any machine: training, and greedy tests.
+
+The readable twin is `ReadableQLearning` (`q_learning.py`), whose methods are named at each phase: entry by entry the two learn
+the same on the same random numbers. What may be factored out of the loops without cost is said in `rows_kernel.py`.
+"""
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Progress, Rates
-from pdrm.learning.tabular.randomness import GOLDEN, RngState
-from pdrm.learning.tabular.rows_kernel import FREE, Observed, Values, hashed, mixed, note
+from pdrm.learning.tabular.randomness import RngState
+from pdrm.learning.tabular.rows_kernel import (
+    FREE,
+    GOLDEN_64,
+    Observed,
+    Values,
+    choose_greedily,
+    draw,
+    find_row,
+    highest,
+    ix,
+    note,
+    uniform,
+)
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
 from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, first_configuration
-
-# --- Tabular learning in Numba: Q-learning and CpRM (Algorithms 1 and 2) on any finite domain and any machine.
-#
-# The readable form is `q_learning.py`; entry by entry the two learn the same on the same random numbers. The two loops are
-# written out flat, arrays first taken out of their tuples: split into functions that are handed arrays, Numba counts
-# references to each at every update, and the whole is five to twenty times slower (measured with Numba 0.68).
-
-_GOLDEN = np.uint64(GOLDEN)
-
-# An index that is unsigned: at a signed one Numba looks whether it counts from the end, which made the loops a third slower.
-ix = np.uint64
 
 
 @njit(cache=True)
@@ -39,101 +43,79 @@ def learn(
 ) -> int:
     """Train up to episode `until`. NO_ROOM: make room and call again; UNEXPLORED: find the successor that is wanted and call
     again; CLOCK: look at the clock and call again. Nothing is lost or done twice."""
+    # Take the arrays out of their tuples, and the run up where it was left.
     ints, floats, q, found = progress.ints, progress.floats, values.value, explored.configurations
     slot, keys, used = values.index
-    afters, pays, seens, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
-    numbers, nodes, following, symbols, parents = (
-        found.number,
-        observed.node,
-        observed.following,
-        explored.stacks.symbol,
-        explored.stacks.parent,
-    )
-    listed, list_keys, symbol_count = observed.index.slot, observed.index.key, explored.stacks.child.shape[1]
-    successors, chances, labels, own, terminal = (
-        domain.next,
-        domain.probability,
-        domain.label,
-        domain.reward,
-        domain.terminal,
-    )
-    states, actions, outcomes = successors.shape
-    final, mask, mode = explored.table.first_final, len(slot) - 1, rates.mode
+    after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
+    number_of, entry_node, following = found.number, observed.node, observed.following
+    entry_slot, entry_keys, lists = observed.index.slot, observed.index.key, len(observed.first)
+    next_state, probability, label_of, own_reward = domain.next, domain.probability, domain.label, domain.reward
+    terminal, start_probability = domain.terminal, domain.start_probability.reshape(1, 1, len(domain.start_state))
+    symbols, parents, symbol_count = explored.stacks.symbol, explored.stacks.parent, explored.stacks.child.shape[1]
+    states, actions, outcomes = next_state.shape
+    final, mode, alpha, gamma = explored.table.first_final, rates.mode, rates.alpha, rates.gamma
     s, here, row, a, o = ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME]
-    phase, step, episode, gained, epsilon = (
-        ints[at.PHASE],
-        ints[at.STEP],
-        ints[at.EPISODE],
-        floats[at.GAINED],
-        floats[at.EPSILON],
-    )
-    random, updates, status = rng[0], ints[at.UPDATES], at.DONE
-    alpha, gamma = rates.alpha, rates.gamma
-    moves, counted, most, spent = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
+    phase, step, episode, updates = ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES]
+    gained, epsilon, random, status = floats[at.GAINED], floats[at.EPSILON], rng[0], at.DONE
+    moves_of, counted, most, operations = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
     while episode < until:
+        # 1. Draw a start of the domain (begin).
         if phase == at.BEGIN:
-            ints[at.START] = 0
-            if len(domain.start_state) > 1:
-                random += _GOLDEN
-                chance, total = mixed(random), 0.0
-                for outcome in range(len(domain.start_state)):
-                    if domain.start_probability[outcome] > 0.0:
-                        ints[at.START] = outcome
-                        total += domain.start_probability[outcome]
-                        if chance < total:
-                            break
+            ints[at.START], random = draw(start_probability, 0, 0, random)
             phase = at.ENTER
+        # 2. Enter it: the machine's silent moves, then the label at reset (begin).
         if phase == at.ENTER:
             s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
-            label, spent = domain.start_label[ints[at.START]], 0
+            label, operations = domain.start_label[ints[at.START]], 0
             if label >= 0 and state_of[here] < final:
-                there = afters[here, label]
+                there = after_of[here, label]
                 if there < 0:
                     there = explore(explored, here, label)
                     if there < 0:
                         status = -there
                         break
                 if counted:
-                    spent = moves[here, label]
-                if not 0 < most < spent:
-                    gained += pays[here, label]
+                    operations = moves_of[here, label]
+                if not 0 < most < operations:
+                    gained += paid_of[here, label]
                     here = there
             if used[0] >= len(keys):
                 status = at.NO_ROOM
                 break
-            key = seens[here] * states + s
-            probe = hashed(key) & mask
-            while slot[probe] >= 0 and keys[slot[probe]] != key:
-                probe = (probe + 1) & mask
-            if slot[probe] < 0:
-                slot[probe], keys[used[0]], used[0] = used[0], key, used[0] + 1
-            row, phase = slot[probe], at.CHOOSE
-        ended = state_of[here] >= final or terminal[s] or 0 < most < spent or (late and phase == at.CHOOSE)
+            key = seen_of[here] * states + s
+            row, probe = find_row(slot, keys, key)
+            if row < 0:
+                row = used[0]
+                slot[probe], keys[row], used[0] = row, key, row + 1
+            phase = at.CHOOSE
+        ended = state_of[here] >= final or terminal[s] or 0 < most < operations or (late and phase == at.CHOOSE)
         while not ended:
+            place = s if mode == at.CO_OBSERVED else 0
+            # 3. Observe the stack, choose an action and draw its outcome (choose).
             if phase == at.CHOOSE:
                 if updates >= look:
                     status = at.CLOCK
                     break
                 if mode != at.PLAIN:
-                    place, code, node = (s if mode == at.CO_OBSERVED else 0), 0, node_of[here]
+                    code, node = 0, node_of[here]
                     for _ in range(rates.depth):
                         code, node = code * symbol_count + symbols[node], parents[node]
-                    key = (node if rates.depth < 0 else code) * len(observed.first) + place
-                    probe = hashed(key) & (len(listed) - 1)
-                    while listed[probe] >= 0 and list_keys[listed[probe]] != key:
-                        probe = (probe + 1) & (len(listed) - 1)
-                    if listed[probe] < 0 and not note(observed, key, probe, place, node_of[here]):
-                        status = at.NO_ROOM
-                        break
-                    ints[at.OWN_ENTRY] = listed[probe]
-                random += _GOLDEN
-                if mixed(random) < epsilon:
-                    random += _GOLDEN
-                    a = int(mixed(random) * actions)
+                    key = (node if rates.depth < 0 else code) * lists + place
+                    own_entry, probe = find_row(entry_slot, entry_keys, key)
+                    if own_entry < 0:
+                        own_entry = note(observed, key, probe, place, node_of[here])
+                        if own_entry < 0:
+                            status = at.NO_ROOM
+                            break
+                    ints[at.OWN_ENTRY] = own_entry
+                random += GOLDEN_64
+                if uniform(random) < epsilon:
+                    random += GOLDEN_64
+                    a = int(uniform(random) * actions)
                 else:
                     best, ties, a = q[ix(row), 0], 1, 0
                     for action in range(1, actions):
@@ -142,67 +124,61 @@ def learn(
                         elif q[ix(row), ix(action)] == best:
                             ties += 1
                     if ties > 1:
-                        random += _GOLDEN
-                        skip = int(mixed(random) * ties)
+                        random += GOLDEN_64
+                        skip = int(uniform(random) * ties)
                         while skip > 0:
                             a += 1
                             skip -= q[ix(row), ix(a)] == best
                 o = 0
                 if outcomes > 1:
-                    random += _GOLDEN
-                    chance, total = mixed(random), 0.0
+                    random += GOLDEN_64
+                    number, total = uniform(random), 0.0
                     for outcome in range(outcomes):
-                        if chances[ix(s), ix(a), ix(outcome)] > 0.0:
+                        if probability[ix(s), ix(a), ix(outcome)] > 0.0:
                             o = outcome
-                            total += chances[ix(s), ix(a), ix(outcome)]
-                            if chance < total:
+                            total += probability[ix(s), ix(a), ix(outcome)]
+                            if number < total:
                                 break
                 phase = at.ACT
-            after, label = successors[ix(s), ix(a), ix(o)], labels[ix(s), ix(a), ix(o)]
-            there = afters[ix(here), ix(label)]
+            # 4. Take the step, unless the episode cannot afford it (outcome, affords).
+            after, label = next_state[ix(s), ix(a), ix(o)], label_of[ix(s), ix(a), ix(o)]
+            there = after_of[ix(here), ix(label)]
             if there < 0:
                 there = explore(explored, here, label)
                 if there < 0:
                     status = -there
                     break
-            if counted and phase == at.ACT and 0 < most < spent + moves[here, label]:
-                spent += moves[here, label]
+            if counted and phase == at.ACT and 0 < most < operations + moves_of[here, label]:
+                operations += moves_of[here, label]
                 break
-            paid = own[ix(s), ix(a), ix(o)] + pays[ix(here), ix(label)]
-            over, next_row, target = state_of[ix(there)] >= final or terminal[ix(after)], row, paid
+            paid = own_reward[ix(s), ix(a), ix(o)] + paid_of[ix(here), ix(label)]
+            over, next_row = state_of[ix(there)] >= final or terminal[ix(after)], row
             if not over:
                 if used[0] >= len(keys):
                     status = at.NO_ROOM
                     break
-                key = seens[ix(there)] * states + after
-                probe = hashed(key) & mask
-                next_row = slot[ix(probe)]
-                while next_row >= 0 and keys[ix(next_row)] != key:
-                    probe = (probe + 1) & mask
-                    next_row = slot[ix(probe)]
+                key = seen_of[ix(there)] * states + after
+                next_row, probe = find_row(slot, keys, key)
                 if next_row < 0:
                     next_row = used[0]
                     slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
+            # 5. Learn from the real step (learn, update); where all are imagined it is among those of phase 6.
             if phase == at.ACT:
                 if counted:
-                    spent += moves[here, label]
+                    operations += moves_of[here, label]
                 if mode == at.PLAIN or rates.budget > 0:
-                    if not over:
-                        best = q[ix(next_row), 0]
-                        for action in range(1, actions):
-                            best = max(best, q[ix(next_row), ix(action)])
-                        target += gamma * best
+                    target = paid if over else paid + gamma * highest(q, next_row, 0, actions)
                     q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
                 phase = at.IMAGINE
                 if mode != at.PLAIN:
-                    place = s if mode == at.CO_OBSERVED else 0
                     pairs = observed.length[place] * final
                     ints[at.LEFT] = min(pairs, rates.budget) if rates.budget > 0 else pairs
                     ints[at.MACHINE] = observed.turn[place, 0] if rates.budget > 0 else 0
                     ints[at.ENTRY] = observed.turn[place, 1] if rates.budget > 0 else FREE
+            # 6. Learn from the same step of every machine state with every observed stack (imagined, update).
             if mode != at.PLAIN:
-                place, own_reward, ends = (s if mode == at.CO_OBSERVED else 0), own[s, a, o], terminal[after]
+                reward, ends = own_reward[s, a, o], terminal[after]
                 machine, entry, left = ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT]
                 while left > 0 and not late:
                     if updates >= look:
@@ -210,39 +186,27 @@ def learn(
                         break
                     if entry < 0:
                         entry = observed.first[place]
-                    imagined = numbers[ix(nodes[ix(entry)]), ix(machine)]
+                    imagined = number_of[ix(entry_node[ix(entry)]), ix(machine)]
                     if imagined < 0:
-                        imagined = configuration(explored, machine, nodes[entry])
-                    reached = afters[ix(imagined), ix(label)] if imagined >= 0 else imagined
+                        imagined = configuration(explored, machine, entry_node[entry])
+                    reached = after_of[ix(imagined), ix(label)] if imagined >= 0 else imagined
                     if reached < 0 <= imagined:
                         reached = explore(explored, imagined, label)
                     if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] >= len(keys):
                         status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
-                    if reached >= 0:
+                    if reached >= 0:  # else the machine has no rule: what it does not define cannot be imagined
                         if counted:
-                            spent += moves[imagined, label]
-                            if 0 < most < spent:
+                            operations += moves_of[imagined, label]
+                            if 0 < most < operations:
                                 break
-                        target = own_reward + pays[ix(imagined), ix(label)]
+                        target = reward + paid_of[ix(imagined), ix(label)]
                         if not ends and state_of[ix(reached)] < final:
-                            key = seens[ix(reached)] * states + after
-                            probe = hashed(key) & mask
-                            there_row = slot[ix(probe)]
-                            while there_row >= 0 and keys[ix(there_row)] != key:
-                                probe = (probe + 1) & mask
-                                there_row = slot[ix(probe)]
-                            if there_row >= 0:  # else it was never learnt about, and is worth nothing yet
-                                best = q[ix(there_row), 0]
-                                for action in range(1, actions):
-                                    best = max(best, q[ix(there_row), ix(action)])
-                                target += gamma * best
-                        key = seens[ix(imagined)] * states + s
-                        probe = hashed(key) & mask
-                        here_row = slot[ix(probe)]
-                        while here_row >= 0 and keys[ix(here_row)] != key:
-                            probe = (probe + 1) & mask
-                            here_row = slot[ix(probe)]
+                            there_row, _ = find_row(slot, keys, seen_of[ix(reached)] * states + after)
+                            if there_row >= 0:  # else nothing was learnt about it yet, and it is worth nothing
+                                target += gamma * highest(q, there_row, 0, actions)
+                        key = seen_of[ix(imagined)] * states + s
+                        here_row, probe = find_row(slot, keys, key)
                         if here_row < 0:
                             here_row = used[0]
                             slot[probe], keys[here_row], used[0] = here_row, key, here_row + 1
@@ -259,34 +223,28 @@ def learn(
                     observed.turn[place, 0], observed.turn[place, 1] = machine, entry
                 elif left > 0 and (machine, entry) <= (state_of[here], ints[at.OWN_ENTRY]):
                     # The episode is cut off before the turn of what really happened: that is learnt all the same.
-                    target = paid
-                    if not over:
-                        best = q[next_row, 0]
-                        for action in range(1, actions):
-                            best = max(best, q[next_row, action])
-                        target += gamma * best
-                    q[row, a] += alpha * (target - q[row, a])
+                    target = paid if over else paid + gamma * highest(q, next_row, 0, actions)
+                    q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
+            # 7. Move on (episode).
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
-            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < spent or late
+            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < operations or late
         if status != at.DONE:
             break
+        # 8. End the episode (episode).
         ints[at.ALL_STEPS] += step
         ints[at.ALL_UPDATES] += updates
-        ints[at.ALL_OPERATIONS] += spent
+        ints[at.ALL_OPERATIONS] += operations
         episode += 1
         phase, floats[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
+    # Leave the run where it can be taken up again.
     ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = s, here, row, a, o
     ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = phase, step, episode, updates
-    ints[at.OPERATIONS] = spent
-    floats[at.GAINED], floats[at.EPSILON], rng[0] = gained, epsilon, random
+    ints[at.OPERATIONS], floats[at.GAINED], floats[at.EPSILON], rng[0] = operations, gained, epsilon, random
     return status
-
-
-# --- Greedy episodes in Numba; the readable form is `ReadableQLearning.test`.
 
 
 @njit(cache=True)
@@ -301,73 +259,43 @@ def test(
     steps: Integers,
     ends: Integers,
 ) -> int:
-    """Greedy episodes without learning, one an entry of `returns`, each of at most `limit` steps and `most` operations (0:
-    any); `ends` gets the last machine state. After NO_ROOM and UNEXPLORED as for `learn`, but everything is played anew."""
+    """Greedy episodes without learning (ReadableQLearning.test), one per entry of `returns`, each of at most `limit` steps and
+    `most` operations (0: any); `ends` gets the last machine state. NO_ROOM and UNEXPLORED as for `learn`, but everything is
+    played anew."""
     q, found, final = values.value, explored.configurations, explored.table.first_final
     slot, keys, _ = values.index
-    afters, pays, seens, state_of = found.after, found.paid, found.seen, found.state
-    states, actions, outcomes = domain.next.shape
-    mask, random, moves, counted = len(slot) - 1, rng[0], found.moves, len(found.moves) > 0
+    after_of, paid_of, seen_of, state_of, moves_of = found.after, found.paid, found.seen, found.state, found.moves
+    start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
+    states, actions, _ = domain.next.shape
+    random, counted = rng[0], len(found.moves) > 0
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
     for episode in range(len(returns)):
-        k, total, spent = 0, 0.0, 0
-        if len(domain.start_state) > 1:
-            random += _GOLDEN
-            chance = mixed(random)
-            for outcome in range(len(domain.start_state)):
-                if domain.start_probability[outcome] > 0.0:
-                    k = outcome
-                    total += domain.start_probability[outcome]
-                    if chance < total:
-                        break
-        s, here, gained, step, label = domain.start_state[k], first, first_paid, 0, domain.start_label[k]
-        if state_of[here] >= final:
-            label = -1
-        starting = label >= 0
+        # 1. Draw a start of the domain; its label is read first (begin).
+        start, random = draw(start_probability, 0, 0, random)
+        s, here, gained, step, operations = domain.start_state[start], first, first_paid, 0, 0
+        label = domain.start_label[start]
+        starting = label >= 0 and state_of[here] < final
         while starting or (step < limit and state_of[here] < final and not domain.terminal[s]):
-            own, after = 0.0, s
+            # 2. Choose a best action and draw its outcome (greedy, draw_outcome).
+            own_reward, after = 0.0, s
             if not starting:
-                key = seens[here] * states + s
-                probe = hashed(key) & mask
-                while slot[probe] >= 0 and keys[slot[probe]] != key:
-                    probe = (probe + 1) & mask
-                row, a, ties = slot[probe], 0, actions
-                if row >= 0:
-                    best, ties = q[row, 0], 1
-                    for action in range(1, actions):
-                        if q[row, action] > best:
-                            best, ties, a = q[row, action], 1, action
-                        elif q[row, action] == best:
-                            ties += 1
-                if ties > 1:
-                    random += _GOLDEN
-                    skip = int(mixed(random) * ties)
-                    while skip > 0:
-                        a += 1
-                        skip -= row < 0 or q[row, a] == best
-                o, total = 0, 0.0
-                if outcomes > 1:
-                    random += _GOLDEN
-                    chance = mixed(random)
-                    for outcome in range(outcomes):
-                        if domain.probability[s, a, outcome] > 0.0:
-                            o = outcome
-                            total += domain.probability[s, a, outcome]
-                            if chance < total:
-                                break
-                after, label, own = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
-            there = afters[here, label]
+                row, _ = find_row(slot, keys, seen_of[here] * states + s)
+                a, random = choose_greedily(q, row, 0, actions, random)
+                o, random = draw(domain.probability, s, a, random)
+                after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
+            # 3. Take the step, unless the episode cannot afford it (outcome, affords).
+            there = after_of[here, label]
             if there < 0:
                 there = explore(explored, here, label)
                 if there < 0:
                     return -there
-            spent += moves[here, label] if counted else 0
-            if 0 < most < spent:
+            operations += moves_of[here, label] if counted else 0
+            if 0 < most < operations:
                 break
             step += not starting
-            gained += own + pays[here, label]
+            gained += own_reward + paid_of[here, label]
             s, here, starting = after, there, False
         returns[episode], steps[episode], ends[episode] = gained, step, state_of[here]
     rng[0] = random

@@ -1,9 +1,9 @@
-"""Facts that take long are kept for this code and these questions, and for nothing else."""
+"""Facts that take long are cached for this code and these questions, and for nothing else."""
 
 import pytest
 
-from pdrm.experiments import fact_cache as kept
-from pdrm.experiments.fact_cache import kept_facts
+from pdrm.experiments import fact_cache
+from pdrm.experiments.fact_cache import read_or_find
 
 ASKED = {"discounts": {"paint": 0.99}, "k": [0, 1]}
 
@@ -17,32 +17,32 @@ def find():
 
 def test_the_same_question_is_not_asked_twice(tmp_path, find):
     file = tmp_path / "facts.json"
-    assert kept_facts(file, ASKED, find) == kept_facts(file, dict(ASKED), find) == {"time": 0}
+    assert read_or_find(file, ASKED, find) == read_or_find(file, dict(ASKED), find) == {"time": 0}
 
 
 @pytest.mark.parametrize("asked", [{}, {**ASKED, "k": [0]}, {**ASKED, "discounts": {"paint": 0.9}}])
 def test_another_question_is_asked(asked, tmp_path, find):
     file = tmp_path / "facts.json"
-    kept_facts(file, ASKED, find)
-    assert kept_facts(file, asked, find) == {"time": 1}
-    assert kept_facts(file, asked, find) == {"time": 1}
+    read_or_find(file, ASKED, find)
+    assert read_or_find(file, asked, find) == {"time": 1}
+    assert read_or_find(file, asked, find) == {"time": 1}
 
 
 def test_other_code_is_asked_anew(tmp_path, find, monkeypatch):
     file = tmp_path / "facts.json"
-    kept_facts(file, ASKED, find)
-    monkeypatch.setattr(kept, "source", lambda: "other")
-    assert kept_facts(file, ASKED, find) == {"time": 1}
+    read_or_find(file, ASKED, find)
+    monkeypatch.setattr(fact_cache, "hash_source", lambda: "other")
+    assert read_or_find(file, ASKED, find) == {"time": 1}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"source": 1', '{"facts": 1}'])
 def test_a_damaged_file_is_found_again(text, tmp_path, find):
     file = tmp_path / "facts.json"
     file.write_text(text)
-    assert kept_facts(file, ASKED, find) == {"time": 0}
-    assert kept_facts(file, ASKED, find) == {"time": 0}
+    assert read_or_find(file, ASKED, find) == {"time": 0}
+    assert read_or_find(file, ASKED, find) == {"time": 0}
 
 
 def test_without_a_folder_nothing_is_written(tmp_path, find):
-    assert kept_facts(tmp_path / "nowhere" / "facts.json", ASKED, find) == {"time": 0}
+    assert read_or_find(tmp_path / "nowhere" / "facts.json", ASKED, find) == {"time": 0}
     assert not (tmp_path / "nowhere").exists()
