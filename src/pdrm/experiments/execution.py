@@ -239,9 +239,6 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
         asked = suspects or pending
         try:
             failed |= _do(asked, store, workers, kept)
-            if not any(run.spec.id in failed or store.done(run.spec) for run in asked):
-                fault = f"the workers have finished, and nothing of it is in {store.root}"
-                raise WorkersLost(fault, fix="let all workers see the same folder")
         except PdrmError:
             raise
         except Exception as error:
@@ -253,6 +250,10 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
                 raise WorkersLost(f"the workers die before they begin: {_sentence(error)}", fix=fix) from error
             why = f"its worker died {MOST_DEATHS} times (killed, or out of memory?): {_sentence(error)}"
             failed |= {run.spec.id: Failure(run, why) for run in suspects if deaths[run.spec.id] >= MOST_DEATHS}
+        else:
+            if not any(run.spec.id in failed or store.done(run.spec) for run in asked):
+                fault = f"the workers have finished, and nothing of it is in {store.root}"
+                raise WorkersLost(fault, fix="let all workers see the same folder")
     return [failed[run.spec.id] for run in runs if run.spec.id in failed]
 
 
