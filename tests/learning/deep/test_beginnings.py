@@ -19,9 +19,9 @@ HEAD = "events a b\nexclusive a b\nstack # A\nstart u\nfinal done\n"
 SMALL = {"n_envs": 2, "net_arch": (4,), "batch_size": 8}
 SETTINGS = {
     "ppo": {**SMALL, "n_steps": 8, "n_epochs": 1},
-    "rppo": {**SMALL, "n_steps": 8, "n_epochs": 1, "sequence_length": 8, "lstm_hidden_size": 4},
     "dqn": {**SMALL, "buffer_size": 64},
 }
+"""Recurrent PPO collects as PPO does, and SAC as DQN: with the same functions."""
 
 
 def product_of(rules, depth=8, **first):

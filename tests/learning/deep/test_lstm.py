@@ -30,26 +30,26 @@ def sequences():
 
 
 def test_sequences_are_steps(sequences):
-    np.testing.assert_allclose(unroll(*sequences), step_by_step(*sequences), atol=1e-6)
+    np.testing.assert_allclose(jax.jit(unroll)(*sequences), jax.jit(step_by_step)(*sequences), atol=1e-6)
 
 
 def test_the_way_back_is_the_derivative(sequences):
     asked = jnp.asarray(np.random.default_rng(4).normal(size=(LENGTH, 2, BATCH, UNITS)), jnp.float32)
     kept = sequences[3]
     ours, theirs = (
-        jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2))(*sequences[:3])
+        jax.jit(jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2)))(*sequences[:3])
         for way in (unroll, step_by_step)
     )
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=2e-5), ours, theirs)
 
 
 def test_mapped_over_runs(sequences):
-    twice = jax.tree.map(lambda part: jnp.stack((part, part * 0.5)), sequences)
-    found = jax.vmap(jax.grad(lambda weight, *rest: unroll(weight, *rest).sum()))(*twice)
-    for number in range(2):
-        one = jax.tree.map(lambda part, number=number: part[number], twice)
-        expected = jax.grad(lambda weight, *rest: step_by_step(weight, *rest).sum())(*one)
-        np.testing.assert_allclose(found[number], expected, atol=2e-5)
+    halved = jax.tree.map(lambda part: part * 0.5, sequences)
+    both = jax.tree.map(lambda *parts: np.stack(parts), sequences, halved)
+    found = jax.jit(jax.vmap(jax.grad(lambda *parts: unroll(*parts).sum())))(*both)
+    expected = jax.jit(jax.grad(lambda *parts: step_by_step(*parts).sum()))
+    for one, own in zip((sequences, halved), found, strict=True):
+        np.testing.assert_allclose(own, expected(*one), atol=2e-5)
 
 
 def test_it_is_torchs():

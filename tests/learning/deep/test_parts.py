@@ -38,7 +38,7 @@ def test_advantages_are_those_of_stable_baselines3():
     theirs.rewards, theirs.values = reward, value
     theirs.episode_starts[1:] = over[:-1]
     theirs.compute_returns_and_advantage(torch.tensor(last), over[-1])
-    ours = advantages(jnp.asarray(reward), jnp.asarray(value), jnp.asarray(over), jnp.asarray(last), 0.97, 0.9)
+    ours = jax.jit(advantages)(reward, value, over, last, 0.97, 0.9)
     assert np.asarray(ours) == pytest.approx(theirs.advantages, abs=1e-4)
 
 
@@ -98,10 +98,11 @@ TINY = PPO(
 )
 
 
-def runs(folder, agent=TINY, seeds=(0, 1)):
-    """Runs on Echo, one per seed, and their folders."""
-    specs = [RunSpec(Task("echo"), agent, seed) for seed in seeds]
-    return specs, [folder / str(seed) for seed in seeds]
+def runs(folder, *agents):
+    """Runs on Echo, one per agent, and their folders: `0` sees the machine and `1` does not, trained side by side."""
+    agents = agents or (TINY, TINY.with_settings(k="none"))
+    specs = [RunSpec(Task("echo"), agent, seed=number) for number, agent in enumerate(agents)]
+    return specs, [folder / str(number) for number in range(len(agents))]
 
 
 @pytest.fixture(scope="module")
@@ -130,19 +131,19 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(presses, whole, tmp_path):
         f"{seed}/{name}" for seed in (0, 1) for name in ("policy.npz", "policy.json", "curve.csv", "spec.json")
     ):
         assert (tmp_path / file).read_bytes() == (whole[0] / file).read_bytes()
-    assert len(Run.load(tmp_path / "0").curve.tests) == 3
+    assert Run.load(tmp_path / "0").curve.returns.shape == (3, 5)
 
 
 def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
     files = [tmp_path / f"policy.{ending}" for ending in ("npz", "json")]
     for file in files:
-        file.write_bytes((whole[0] / "1" / file.name).read_bytes())
+        file.write_bytes((whole[0] / "0" / file.name).read_bytes())
     with pytest.raises(BadPolicyFile, match="policy of a deep agent") as told:
         load_policy(files[0])
-    assert "pdrm.load_deep_policy(" in told.value.fix
+    assert "load_deep_policy(" in told.value.fix
     policy = load_deep_policy(str(files[0]), domain("echo"))
     assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
-    assert json.loads(files[1].read_text())["about"]["seed"] == 1
+    assert json.loads(files[1].read_text())["about"]["spec"]["seed"] == 0
     files[0].write_bytes(b"no")
     with pytest.raises(BadPolicyFile):
         load_deep_policy(files[0], domain("echo"))
@@ -177,10 +178,9 @@ def test_wrong_settings_are_refused():
         RunSpec(Task("letter"), SAC(), 0).check()
 
 
-def test_a_policy_acts_on_nothing_that_it_never_saw(tmp_path):
+def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
     """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
-    execute(*runs(tmp_path, TINY.with_settings(k="none"), seeds=[0]))
-    policy = load_deep_policy(tmp_path / "0" / "policy.npz", domain("echo"))
+    policy = load_deep_policy(whole[0] / "1" / "policy.npz", domain("echo"))
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
     rng, different = np.random.default_rng(0), 0
@@ -213,12 +213,12 @@ def test_the_depth_is_what_the_task_can_need():
 def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
     """Echo with room for two letters at most; the share is told on the way and kept."""
     told = []
-    execute(*runs(tmp_path, TINY.with_settings(depth=3), seeds=[0]), told.append)
+    execute(*runs(tmp_path, TINY.with_settings(depth=3)), told.append)
     shares = [status.facts["cut_off"] for status in told]
     assert len(shares) == 3
     assert all(0 < share <= 1 for share in shares)
     run = Run.load(tmp_path / "0")
     assert run.result["cut_off"] == shares[-1]
-    assert 0 <= run.evaluate(4)["cut_off"] <= 4
+    assert 0 <= run.evaluate(5)["cut_off"] <= 5
     assert [status.facts["cut_off"] for status in whole[1]] == [0] * 6
     assert Run.load(whole[0] / "0").result["cut_off"] == 0

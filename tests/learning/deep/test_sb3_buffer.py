@@ -7,11 +7,12 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from pdrm import Configuration, FullStack, TopK, catalogue, wrap
+from pdrm import FullStack, TopK, catalogue, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadSetting
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+from pdrm.machines.configurations import Configuration
 
 LETTER = catalogue("letter")
 ENVS = 3

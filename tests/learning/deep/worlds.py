@@ -11,7 +11,7 @@ from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.deep_training import Algorithm
 from pdrm.learning.deep.many_envs import Envs, Tally, begin_envs, step_envs
-from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, uniforms
+from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 
@@ -94,7 +94,7 @@ WALKER = Algorithm(
     name="walker",
     settings=Deep,
     network=lambda _product, _settings, _rng: jnp.zeros(1),
-    begin=lambda product, settings, network, key: Walking(network, begin_envs(product, settings, key)),
+    begin=lambda product, settings, network, key: Walking(network, begin_envs(product, settings, key_of(key, 1))),
     iterate=_walk,
     steps_per_iteration=lambda settings: settings.n_envs,
     act=lambda _product, _settings, _network: lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32)),

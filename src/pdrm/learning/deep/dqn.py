@@ -13,26 +13,9 @@ import jax.numpy as jnp
 import optax
 
 from pdrm.learning.agents import DQN
+from pdrm.learning.deep import networks as nn
+from pdrm.learning.deep import replay
 from pdrm.learning.deep.many_envs import Act
-from pdrm.learning.deep.networks import (
-    ADAM_SMALL,
-    Layers,
-    apply_gradient,
-    apply_mlp,
-    learning_rate,
-    select,
-    uniform_layers,
-    weighted_mean,
-)
-from pdrm.learning.deep.replay import (
-    OffPolicyMetrics,
-    Past,
-    begin_past,
-    collect,
-    learn,
-    sample_batch,
-    steps_per_iteration,
-)
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -43,36 +26,36 @@ if TYPE_CHECKING:
 class DQNState(NamedTuple):
     """Where a run stands."""
 
-    network: Layers
-    target: Layers
+    network: nn.Layers
+    target: nn.Layers
     optimiser: Any
-    past: Past
+    past: replay.Past
     key: Key
     timesteps: jax.Array
 
 
-def new_network(product: JaxProduct, settings: DQN, rng: np.random.Generator) -> Layers:
+def new_network(product: JaxProduct, settings: DQN, rng: np.random.Generator) -> nn.Layers:
     """The first parameters: hidden layers and one value for each action."""
-    return uniform_layers(rng, (product.observation_size, *settings.net_arch, product.domain.actions))
+    return nn.uniform_layers(rng, (product.observation_size, *settings.net_arch, product.domain.actions))
 
 
-def greedy_action(network: Layers, seen: jax.Array) -> jax.Array:
+def greedy_action(network: nn.Layers, seen: jax.Array) -> jax.Array:
     """[B]: the actions of highest value."""
-    return apply_mlp(network, seen).argmax(axis=-1).astype(jnp.int32)
+    return nn.apply_mlp(network, seen).argmax(axis=-1).astype(jnp.int32)
 
 
-def act(_product: JaxProduct, _settings: DQN, network: Layers) -> Act:
+def act(_product: JaxProduct, _settings: DQN, network: nn.Layers) -> Act:
     """The greedy policy."""
     return lambda memory, seen, _start: (memory, greedy_action(network, seen))
 
 
-def begin(product: JaxProduct, settings: DQN, network: Layers, key: Key) -> DQNState:
+def begin(product: JaxProduct, settings: DQN, network: nn.Layers, key: Key) -> DQNState:
     """Before the first step."""
-    past = begin_past(product, settings, key_of(key, 1))
-    return DQNState(network, network, ADAM_SMALL.init(network), past, key_of(key, 2), jnp.int32(0))
+    past = replay.begin_past(product, settings, key_of(key, 1))
+    return DQNState(network, network, nn.ADAM_SMALL.init(network), past, key_of(key, 2), jnp.int32(0))
 
 
-def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, OffPolicyMetrics]:
+def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, replay.OffPolicyMetrics]:
     """Collect, then learn."""
     epsilon = exploration(settings, state.timesteps)
 
@@ -81,28 +64,28 @@ def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNSta
         anything = (number[:, 1] * product.domain.actions).astype(jnp.int32)
         return jnp.where(number[:, 0] < epsilon, anything, greedy_action(state.network, seen))
 
-    past, tally = collect(product, settings, state.past, choose)
-    timesteps = state.timesteps + steps_per_iteration(settings)
-    rate = learning_rate(settings, timesteps)
+    past, tally = replay.collect(product, settings, state.past, choose)
+    timesteps = state.timesteps + replay.steps_per_iteration(settings)
+    rate = nn.learning_rate(settings, timesteps)
 
-    def update(learner: tuple[Layers, Any], key: jax.Array) -> tuple[tuple[Layers, Any], jax.Array]:
+    def update(learner: tuple[nn.Layers, Any], key: jax.Array) -> tuple[tuple[nn.Layers, Any], jax.Array]:
         """One step down the temporal difference error, by Huber's loss."""
-        batch = sample_batch(product, settings, past, key)
-        goal = batch.target(apply_mlp(state.target, batch.following).max(axis=-1))
+        batch = replay.sample_batch(product, settings, past, key)
+        goal = batch.target(nn.apply_mlp(state.target, batch.following).max(axis=-1))
 
-        def loss(network: Layers) -> jax.Array:
-            values = apply_mlp(network, batch.seen)
+        def loss(network: nn.Layers) -> jax.Array:
+            values = nn.apply_mlp(network, batch.seen)
             value = (values * jax.nn.one_hot(batch.action, values.shape[-1])).sum(axis=-1)
-            return weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
+            return nn.weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
 
         error, gradient = jax.value_and_grad(loss)(learner[0])
-        return apply_gradient(ADAM_SMALL, *learner, gradient, rate, settings.max_grad_norm), error
+        return nn.apply_gradient(nn.ADAM_SMALL, *learner, gradient, rate, settings.max_grad_norm), error
 
     keys = jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps)
-    (network, optimiser), loss = learn(settings, timesteps, (state.network, state.optimiser), update, keys)
+    (network, optimiser), loss = replay.learn(settings, timesteps, (state.network, state.optimiser), update, keys)
     target = _move_target(settings, timesteps, network, state.target)
     after = DQNState(network, target, optimiser, past, key_of(state.key, 0), timesteps)
-    return after, OffPolicyMetrics(tally, loss)
+    return after, replay.OffPolicyMetrics(tally, loss)
 
 
 def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
@@ -112,8 +95,8 @@ def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
     return settings.exploration_initial_eps - share * fall
 
 
-def _move_target(settings: DQN, timesteps: jax.Array, network: Layers, target: Layers) -> Layers:
+def _move_target(settings: DQN, timesteps: jax.Array, network: nn.Layers, target: nn.Layers) -> nn.Layers:
     """The target network, moved by τ every `target_update_interval` steps."""
-    interval = max(1, settings.target_update_interval // steps_per_iteration(settings))
-    due = timesteps // steps_per_iteration(settings) % interval == 0
-    return select(due, optax.incremental_update(network, target, settings.tau), target)
+    interval = max(1, settings.target_update_interval // replay.steps_per_iteration(settings))
+    due = timesteps // replay.steps_per_iteration(settings) % interval == 0
+    return nn.select(due, optax.incremental_update(network, target, settings.tau), target)

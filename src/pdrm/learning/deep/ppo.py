@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.learning.agents import PPO, Number
-from pdrm.learning.deep import networks as ac
+from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.many_envs import (
     Act,
     Envs,
@@ -26,7 +26,6 @@ from pdrm.learning.deep.many_envs import (
     step_envs,
     sum_tally,
 )
-from pdrm.learning.deep.networks import ADAM, apply_gradient, learning_rate, select, weighted_mean
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -93,29 +92,29 @@ def ppo_loss(
     """The loss and its parts, with SB3's clipping of ratio and value; weight [B]: 0 for rows that only fill up a batch."""
     gain = batch.advantage
     if settings.normalize_advantage:
-        away = gain - weighted_mean(gain, weight)
+        away = gain - nn.weighted_mean(gain, weight)
         gain = away / (jnp.sqrt((away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)) + 1e-8)
     shift = log_probability - batch.log_probability
     ratio = jnp.exp(shift)
     cut = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
-    policy = -weighted_mean(jnp.minimum(gain * ratio, gain * cut), weight)
+    policy = -nn.weighted_mean(jnp.minimum(gain * ratio, gain * cut), weight)
     if settings.clip_range_vf is not None:
         value = batch.value + jnp.clip(value - batch.value, -settings.clip_range_vf, settings.clip_range_vf)
-    error = weighted_mean((batch.reward_to_go - value) ** 2, weight)
-    spread = weighted_mean(entropy, weight)
-    divergence = weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
+    error = nn.weighted_mean((batch.reward_to_go - value) ** 2, weight)
+    spread = nn.weighted_mean(entropy, weight)
+    divergence = nn.weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
     total = policy - settings.ent_coef * spread + settings.vf_coef * error
     return total, Losses(policy, error, spread, divergence)
 
 
 def judged_loss(
-    product: JaxProduct, settings: PPO, network: ac.ActorCritic, judged: ac.Judged, batch: Batch, weight: jax.Array
+    product: JaxProduct, settings: PPO, network: nn.ActorCritic, judged: nn.Judged, batch: Batch, weight: jax.Array
 ) -> tuple[jax.Array, Losses]:
     """The loss of what the networks now say about the rows of a batch."""
     discrete = product.domain.actions > 0
-    log_probability = ac.log_probability(network, judged, batch.action, discrete=discrete)
+    log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
     return ppo_loss(
-        settings, batch, judged.value, log_probability, ac.entropy(network, judged, discrete=discrete), weight
+        settings, batch, judged.value, log_probability, nn.entropy(network, judged, discrete=discrete), weight
     )
 
 
@@ -123,7 +122,7 @@ def judged_loss(
 
 Memory = Any
 """What networks remember: a tree of arrays [2, N, ...]; () where they have no memory."""
-Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, ac.Judged]]
+Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, nn.Judged]]
 """memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, what the networks say."""
 
 
@@ -136,7 +135,7 @@ class Between(NamedTuple):
     """[N]: whether what is seen is the first of an episode."""
     before: Memory
     after: Memory
-    judged: ac.Judged
+    judged: nn.Judged
 
 
 class Collected(NamedTuple):
@@ -159,13 +158,13 @@ def look(product: JaxProduct, envs: Envs, read: Read, memory: Memory, start: jax
 
 
 def collect(
-    product: JaxProduct, settings: PPO, network: ac.ActorCritic, read: Read, first: Between, length: int
+    product: JaxProduct, settings: PPO, network: nn.ActorCritic, read: Read, first: Between, length: int
 ) -> tuple[Between, Collected]:
     """`n_steps` of every environment, in sequences of a length that divides them."""
     discrete, count = product.domain.actions > 0, settings.n_envs
 
     def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
-        action = ac.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
+        action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
         stepped = step_envs(product, now.envs, action)
         # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
         seen = jnp.concatenate((observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
@@ -176,7 +175,7 @@ def collect(
         row = (
             now.seen,
             action,
-            ac.log_probability(network, now.judged, action, discrete=discrete),
+            nn.log_probability(network, now.judged, action, discrete=discrete),
             now.judged.value,
             scale_reward(settings, stepped.outcome.reward) + bootstrapped,
             stepped.over,
@@ -184,7 +183,7 @@ def collect(
             stepped.tally,
         )
         after = jax.tree.map(lambda part: part[:, :count], memory)
-        judged: ac.Judged = jax.tree.map(lambda part: part[:count], both)
+        judged: nn.Judged = jax.tree.map(lambda part: part[:count], both)
         return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
 
     def sequence(now: Between, _: None) -> tuple[Between, Any]:
@@ -208,16 +207,16 @@ Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, Losses]]
 
 def descend(settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss) -> tuple[Any, Losses]:
     """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
-    rate = learning_rate(settings, state.timesteps)
+    rate = nn.learning_rate(settings, state.timesteps)
 
     def update(carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]) -> tuple[Any, Losses]:
         network, optimiser, going = carry
         part = jax.tree.map(lambda column: column[batch[0]], rows)
         gradient, losses = jax.grad(loss, has_aux=True)(network, part, batch[1])
-        after = apply_gradient(ADAM, network, optimiser, gradient, rate, settings.max_grad_norm)
+        after = nn.apply_gradient(nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm)
         if settings.target_kl is not None:
             going = going & (losses.divergence <= 1.5 * settings.target_kl)
-            after = select(going, after, (network, optimiser))
+            after = nn.select(going, after, (network, optimiser))
         return (*after, going), losses
 
     start = (state.network, state.optimiser, jnp.bool_(True))
@@ -243,7 +242,7 @@ def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Ar
 class PPOState(NamedTuple):
     """Where a run stands."""
 
-    network: ac.ActorCritic
+    network: nn.ActorCritic
     optimiser: Any
     envs: Envs
     key: Key
@@ -259,21 +258,21 @@ class Metrics(NamedTuple):
     """The means over its updates."""
 
 
-def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> ac.ActorCritic:
+def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:
     """The first parameters."""
-    return ac.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
+    return nn.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
 
 
-def act(product: JaxProduct, _settings: PPO, network: ac.ActorCritic) -> Act:
+def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
     """The policy without exploration."""
     discrete = product.domain.actions > 0
-    return lambda memory, seen, _start: (memory, ac.best_action(ac.judge(network, seen), discrete=discrete))
+    return lambda memory, seen, _start: (memory, nn.best_action(nn.judge(network, seen), discrete=discrete))
 
 
-def begin(product: JaxProduct, settings: PPO, network: ac.ActorCritic, key: Key) -> PPOState:
+def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
     """Before the first step."""
     envs = begin_envs(product, settings, key_of(key, 1))
-    return PPOState(network, ADAM.init(network), envs, key_of(key, 2), jnp.int32(0))
+    return PPOState(network, nn.ADAM.init(network), envs, key_of(key, 2), jnp.int32(0))
 
 
 def steps_per_iteration(settings: PPO) -> int:
@@ -284,11 +283,11 @@ def steps_per_iteration(settings: PPO) -> int:
 def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Metrics]:
     """Collect and learn once."""
 
-    def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, ac.Judged]:
-        return memory, ac.judge(state.network, seen)
+    def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, nn.Judged]:
+        return memory, nn.judge(state.network, seen)
 
-    def loss(network: ac.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
-        return judged_loss(product, settings, network, ac.judge(network, batch.observation), batch, weight)
+    def loss(network: nn.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
+        return judged_loss(product, settings, network, nn.judge(network, batch.observation), batch, weight)
 
     first = look(product, state.envs, read, (), jnp.zeros(settings.n_envs, jnp.bool_))
     last, collected = collect(product, settings, state.network, read, first, settings.n_steps)

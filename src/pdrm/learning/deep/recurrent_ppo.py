@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.learning.agents import RecurrentPPO
-from pdrm.learning.deep import networks as ac
+from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.many_envs import Act, Envs, begin_envs
-from pdrm.learning.deep.networks import ADAM, draw_uniform, stack_trees
 from pdrm.learning.deep.ppo import Batch, Losses, Metrics, collect, descend, judged_loss, look, steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import JaxProduct
@@ -51,7 +50,7 @@ class Memory(NamedTuple):
 def new_lstm(rng: np.random.Generator, inputs: int, units: int) -> Lstm:
     """An LSTM as torch makes it: uniform in ±1/√units."""
     shapes = ((inputs, 4 * units), (units, 4 * units), (4 * units,))
-    return Lstm(*(draw_uniform(rng, units**-0.5, shape) for shape in shapes))
+    return Lstm(*(nn.draw_uniform(rng, units**-0.5, shape) for shape in shapes))
 
 
 def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
@@ -137,7 +136,7 @@ class Recurrent(NamedTuple):
 
     lstm: Lstm
     """[2, ...]: the actor's and the critic's."""
-    head: ac.ActorCritic
+    head: nn.ActorCritic
 
 
 class Sequences(NamedTuple):
@@ -152,8 +151,8 @@ class Sequences(NamedTuple):
 def new_network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Generator) -> Recurrent:
     """The first parameters."""
     units = settings.lstm_hidden_size
-    lstm = stack_trees([new_lstm(rng, product.observation_size, units) for _ in (ac.ACTOR, ac.CRITIC)])
-    return Recurrent(lstm, ac.new_actor_critic(rng, units, settings.net_arch, product.domain))
+    lstm = nn.stack_trees([new_lstm(rng, product.observation_size, units) for _ in (nn.ACTOR, nn.CRITIC)])
+    return Recurrent(lstm, nn.new_actor_critic(rng, units, settings.net_arch, product.domain))
 
 
 def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
@@ -162,13 +161,13 @@ def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
     return Memory(zeros, zeros)
 
 
-def judge_step(network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, ac.Judged]:
+def judge_step(network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
     """One step of [N, inputs]: the memories after it, and what the networks say."""
     memory, _ = step_memory(network.lstm.hidden, memory, gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0))
-    return memory, ac.judge(network.head, memory.hidden)
+    return memory, nn.judge(network.head, memory.hidden)
 
 
-def judge_sequences(network: Recurrent, sequences: Sequences) -> ac.Judged:
+def judge_sequences(network: Recurrent, sequences: Sequences) -> nn.Judged:
     """What the networks say about whole sequences, [S * T] rows.
 
     The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
@@ -179,7 +178,7 @@ def judge_sequences(network: Recurrent, sequences: Sequences) -> ac.Judged:
     share = jnp.moveaxis(gate_inputs(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
     first = Memory(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
     hidden = unroll(network.lstm.hidden, first, share, jnp.where(sequences.start.T, 0.0, 1.0))
-    return ac.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))
+    return nn.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))
 
 
 # --- The agent.
@@ -204,7 +203,7 @@ def act(product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act
 
     def choose(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, jax.Array]:
         memory, judged = judge_step(network, memory, seen, start)
-        return memory, ac.best_action(judged, discrete=product.domain.actions > 0)
+        return memory, nn.best_action(judged, discrete=product.domain.actions > 0)
 
     return choose
 
@@ -214,13 +213,13 @@ def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: 
     envs = begin_envs(product, settings, key_of(key, 1))
     start = jnp.ones(settings.n_envs, jnp.bool_)
     memory = empty_memory(settings, settings.n_envs)
-    return RecurrentState(network, ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0))
+    return RecurrentState(network, nn.ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0))
 
 
 def iterate(product: JaxProduct, settings: RecurrentPPO, state: RecurrentState) -> tuple[RecurrentState, Metrics]:
     """Collect and learn once."""
 
-    def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, ac.Judged]:
+    def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
         return judge_step(state.network, memory, seen, start)
 
     def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, Losses]:

@@ -13,28 +13,9 @@ import jax.numpy as jnp
 import optax
 
 from pdrm.learning.agents import SAC
+from pdrm.learning.deep import networks as nn
+from pdrm.learning.deep import replay
 from pdrm.learning.deep.many_envs import Act
-from pdrm.learning.deep.networks import (
-    ADAM_SMALL,
-    LOG_2_PI,
-    Layers,
-    apply_gradient,
-    apply_mlp,
-    draw_normals,
-    learning_rate,
-    stack_trees,
-    uniform_layers,
-    weighted_mean,
-)
-from pdrm.learning.deep.replay import (
-    OffPolicyMetrics,
-    Past,
-    begin_past,
-    collect,
-    learn,
-    sample_batch,
-    steps_per_iteration,
-)
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -47,9 +28,9 @@ LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 class Networks(NamedTuple):
     """The parameters; each part has an optimiser of its own."""
 
-    actor: Layers
+    actor: nn.Layers
     """The last layer says means and logarithms of deviations."""
-    critics: Layers
+    critics: nn.Layers
     """Each [2, ...]: two critics."""
     log_weight: jax.Array
     """The logarithm of the weight of entropy."""
@@ -59,57 +40,57 @@ class SACState(NamedTuple):
     """Where a run stands."""
 
     network: Networks
-    target: Layers
+    target: nn.Layers
     """The critics' slow copies."""
     optimiser: Networks
     """The optimisers' states, part by part."""
-    past: Past
+    past: replay.Past
     key: Key
     timesteps: jax.Array
 
 
-Learner = tuple[Networks, Layers, Networks]
+Learner = tuple[Networks, nn.Layers, Networks]
 """The networks, the critics' slow copies, the optimisers' states."""
 
 
 def new_network(product: JaxProduct, settings: SAC, rng: np.random.Generator) -> Networks:
     """The first parameters."""
     inputs, action = product.observation_size, product.domain.action_size
-    actor = uniform_layers(rng, (inputs, *settings.net_arch, 2 * action))
-    critics = stack_trees([uniform_layers(rng, (inputs + action, *settings.net_arch, 1)) for _ in range(2)])
+    actor = nn.uniform_layers(rng, (inputs, *settings.net_arch, 2 * action))
+    critics = nn.stack_trees([nn.uniform_layers(rng, (inputs + action, *settings.net_arch, 1)) for _ in range(2)])
     weight = 1.0 if settings.ent_coef is None else settings.ent_coef
     return Networks(actor, critics, jnp.log(jnp.float32(weight)))
 
 
-def sample_action(actor: Layers, seen: jax.Array, keys: Key) -> tuple[jax.Array, jax.Array]:
+def sample_action(actor: nn.Layers, seen: jax.Array, keys: Key) -> tuple[jax.Array, jax.Array]:
     """[B, action size] actions, and [B] the logarithms of their densities."""
-    mean, spread = jnp.split(apply_mlp(actor, seen), 2, axis=-1)
+    mean, spread = jnp.split(nn.apply_mlp(actor, seen), 2, axis=-1)
     spread = jnp.clip(spread, LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION)
-    noise = draw_normals(keys, mean.shape[-1])
+    noise = nn.draw_normals(keys, mean.shape[-1])
     action = jnp.tanh(mean + jnp.exp(spread) * noise)
-    density = -0.5 * (noise * noise + LOG_2_PI) - spread - jnp.log(1 - action * action + 1e-6)
+    density = -0.5 * (noise * noise + nn.LOG_2_PI) - spread - jnp.log(1 - action * action + 1e-6)
     return action, density.sum(axis=-1)
 
 
-def criticise(critics: Layers, seen: jax.Array, action: jax.Array) -> jax.Array:
+def criticise(critics: nn.Layers, seen: jax.Array, action: jax.Array) -> jax.Array:
     """[2, B]: what both critics say."""
     x = jnp.concatenate((seen, action), axis=-1)
-    return apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
+    return nn.apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
 
 
 def act(_product: JaxProduct, _settings: SAC, network: Networks) -> Act:
     """The policy without noise."""
-    return lambda memory, seen, _start: (memory, jnp.tanh(jnp.split(apply_mlp(network.actor, seen), 2, axis=-1)[0]))
+    return lambda memory, seen, _start: (memory, jnp.tanh(jnp.split(nn.apply_mlp(network.actor, seen), 2, axis=-1)[0]))
 
 
 def begin(product: JaxProduct, settings: SAC, network: Networks, key: Key) -> SACState:
     """Before the first step."""
-    past = begin_past(product, settings, key_of(key, 1))
-    optimiser = Networks(*(ADAM_SMALL.init(part) for part in network))
+    past = replay.begin_past(product, settings, key_of(key, 1))
+    optimiser = Networks(*(nn.ADAM_SMALL.init(part) for part in network))
     return SACState(network, network.critics, optimiser, past, key_of(key, 2), jnp.int32(0))
 
 
-def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACState, OffPolicyMetrics]:
+def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACState, replay.OffPolicyMetrics]:
     """Collect, then learn."""
     size = product.domain.action_size
 
@@ -118,18 +99,18 @@ def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACSta
         early = state.timesteps < settings.learning_starts
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 
-    past, tally = collect(product, settings, state.past, choose)
-    state = state._replace(past=past, timesteps=state.timesteps + steps_per_iteration(settings))
+    past, tally = replay.collect(product, settings, state.past, choose)
+    state = state._replace(past=past, timesteps=state.timesteps + replay.steps_per_iteration(settings))
 
     def update(learner: Learner, number: jax.Array) -> tuple[Learner, jax.Array]:
         return _update(product, settings, state, learner, key_of(state.key, number + 1))
 
     learner = (state.network, state.target, state.optimiser)
-    (network, target, optimiser), loss = learn(
+    (network, target, optimiser), loss = replay.learn(
         settings, state.timesteps, learner, update, jnp.arange(settings.gradient_steps)
     )
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
-    return after, OffPolicyMetrics(tally, loss)
+    return after, replay.OffPolicyMetrics(tally, loss)
 
 
 def _update(
@@ -137,35 +118,35 @@ def _update(
 ) -> tuple[Learner, jax.Array]:
     """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
     network, target, optimiser = learner
-    batch = sample_batch(product, settings, state.past, jax.random.key(key))
+    batch = replay.sample_batch(product, settings, state.past, jax.random.key(key))
     keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
-    rate = learning_rate(settings, state.timesteps)
+    rate = nn.learning_rate(settings, state.timesteps)
 
     action, density = sample_action(network.actor, batch.seen, keys[0])
     log_weight, weight_optimiser = network.log_weight, optimiser.log_weight
     if settings.ent_coef is None:
         wanted = -float(action.shape[-1]) if settings.target_entropy is None else settings.target_entropy
-        slope = -weighted_mean(density + wanted, batch.weight)
-        log_weight, weight_optimiser = apply_gradient(ADAM_SMALL, log_weight, weight_optimiser, slope, rate)
+        slope = -nn.weighted_mean(density + wanted, batch.weight)
+        log_weight, weight_optimiser = nn.apply_gradient(nn.ADAM_SMALL, log_weight, weight_optimiser, slope, rate)
     weight = jnp.exp(network.log_weight)
 
     next_action, next_density = sample_action(network.actor, batch.following, keys[1])
     following = criticise(target, batch.following, next_action).min(axis=0) - weight * next_density
     goal = batch.target(following)
 
-    def critics_loss(candidate: Layers) -> jax.Array:
+    def critics_loss(candidate: nn.Layers) -> jax.Array:
         off = criticise(candidate, batch.seen, batch.action) - goal
-        return 0.5 * weighted_mean((off * off).sum(axis=0), batch.weight)
+        return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
     error, gradient = jax.value_and_grad(critics_loss)(network.critics)
-    critics, critics_optimiser = apply_gradient(ADAM_SMALL, network.critics, optimiser.critics, gradient, rate)
+    critics, critics_optimiser = nn.apply_gradient(nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate)
 
-    def actor_loss(candidate: Layers) -> jax.Array:
+    def actor_loss(candidate: nn.Layers) -> jax.Array:
         action, density = sample_action(candidate, batch.seen, keys[0])
-        return weighted_mean(weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight)
+        return nn.weighted_mean(weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight)
 
     slopes = jax.grad(actor_loss)(network.actor)
-    actor, actor_optimiser = apply_gradient(ADAM_SMALL, network.actor, optimiser.actor, slopes, rate)
+    actor, actor_optimiser = nn.apply_gradient(nn.ADAM_SMALL, network.actor, optimiser.actor, slopes, rate)
     moved = optax.incremental_update(critics, target, settings.tau)
     optimiser = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
     return (Networks(actor, critics, log_weight), moved, optimiser), error
