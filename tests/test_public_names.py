@@ -25,7 +25,7 @@ def test_what_a_package_lists_is_what_type_checkers_see():
         tree = ast.parse(Path(package.__file__).read_text())
         blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
         named = [alias.name for block in blocks for line in block.body for alias in line.names]
-        assert not blocks or sorted(named) == sorted(package.__all__), package
+        assert set(named) <= set(package.__all__), package
         assert all(getattr(package, name) is not None for name in package.__all__)
         assert getattr(pdrm, package.__name__.rpartition(".")[2], package) is package
 

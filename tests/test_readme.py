@@ -31,7 +31,7 @@ def test_the_python_of_the_readme_runs(capsys):
 
 def test_the_first_block_is_short():
     code = [line for line in BLOCKS[0].splitlines() if line.strip()]
-    assert len(code) == 12
+    assert len(code) <= 14
 
 
 def test_the_commands_are_in_the_makefile():

@@ -37,14 +37,19 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        last = [time.monotonic()]
+        last, shown = [time.monotonic()], [""]
 
         def tell(done: float, note: str) -> None:
+            shown[0] = f"{title}: {done / total:4.0%}  {note}"
             if time.monotonic() - last[0] > SECONDS_BETWEEN_LINES:
                 last[0] = time.monotonic()
-                console.print(f"{title}: {done / total:4.0%}  {note}", markup=False)
+                console.print(shown[0], markup=False)
 
-        yield tell
+        try:
+            yield tell
+        finally:
+            if shown[0]:
+                console.print(shown[0], markup=False)
 
 
 def duration(seconds: float) -> str:

@@ -48,7 +48,7 @@ def test_ones_own_map_and_machine(pdrm, tmp_path):
     room = from_arrays(
         "room", [[0, 1], [0, 1]], [[1, 2], [1, 2]], [(), ("key",), ("door",)], step_limit=20, actions=("key", "door")
     )
-    package.save_domain(room, tmp_path / "room.npz")
+    package.domains.save_domain(room, tmp_path / "room.npz")
     arguments = ("check-k", "--domain", tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm", "--discount", 0.9)
     record = json.loads(pdrm(*arguments, "--depth", 5, "--json").out)
     assert record["domain"] == "room"

@@ -45,7 +45,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert len(rows) == 12 * 100
     assert {row["line"] for row in rows if row["ours"] == "yes"} == {"0-pdRM (ours)"}
     assert all(-1 <= float(row["normalised"]) <= 1 for row in rows)
-    last = [row for row in table(out / "summary.csv") if row["episode"] == "500"]
+    last = [row for row in table(out / "summary.csv") if row["at"] == "500"]
     assert {row["line"]: round(float(row["return_50"]), 2) for row in last}["pdRM"] == -0.71
     before = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
     again = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)

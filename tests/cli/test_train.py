@@ -189,7 +189,7 @@ def test_ids_of_the_catalogue_stay(pdrm, tmp_path):
     """As they were when these runs were first made."""
     command = ("train", "letter", "--agent", "cra-q", "--episodes", 20, "-o", tmp_path, "--json")
     (record,) = json.loads(pdrm(*command).out)
-    assert record["folder"].endswith("seed0-IDHERE")
+    assert record["folder"].endswith("seed0-a12da17df2ff")
     (timed,) = json.loads(pdrm(*command, "--seconds-per-episode", 9).out)
     assert timed["folder"] != record["folder"]
     assert timed["final_return"] == record["final_return"]

@@ -11,11 +11,13 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 OF_FOLDERS = {
     "machines": "machines.md",
+    "language": "machines.md",
     "domains": "domains.md",
     "product": "product.md",
     "analysis": "analysis.md",
     "learning": "learning.md",
     "experiments": "studies.md",
+    "bench": "studies.md",
     "drawing": "drawing.md",
     "report": "drawing.md",
     "cli": "drawing.md",

@@ -86,10 +86,10 @@ def train(
     tool = None if log is None else known_sink(log)
     task = Task(domain, machine)
     chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
-    for warning in task.warnings:
-        typer.echo(f"warning: {warning}", err=True)
     runs = [Planned(RunSpec(task, chosen, seed), f"seed {seed}") for seed in range(seeds)]
     runs[0].spec.check()
+    for warning in task.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
     try:
