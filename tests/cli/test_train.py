@@ -128,6 +128,24 @@ def test_domains_are_listed(pdrm):
     assert "maze-20x20" in pdrm("domains").out
 
 
+@pytest.mark.parametrize("name", ["maze-5x5", "water-17"])
+def test_one_domain_is_its_line_of_the_list(pdrm, name):
+    (line,) = (line for line in pdrm("domains").out.splitlines() if line.split()[0] == name)
+    one = pdrm("domains", name)
+    assert (one.code, one.out) == (0, f"{line}\n")
+    assert f"next: pdrm train {name}\n" in one.err
+    (row,) = (row for row in json.loads(pdrm("domains", "--json").out) if row["name"] == name)
+    assert json.loads(pdrm("domains", name, "--json").out) == row
+
+
+@pytest.mark.parametrize(("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")])
+def test_an_unknown_domain_is_refused_with_a_suggestion(pdrm, name, fix):
+    for options in ((), ("--json",)):
+        outcome = pdrm("domains", name, *options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"error[E0701]: there is no domain `{name}`\n  fix: did you mean `{fix}`?\n")
+
+
 def test_what_would_be_another_agent_is_refused(pdrm, tmp_path):
     for agent, choice in (("q", "exhaustive"), ("cprm", "none"), ("cra-q", "exhaustive")):
         outcome = pdrm("train", "letter", "--agent", agent, "--counterfactuals", choice, "-o", tmp_path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, check_integer, next_command, print_json
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, UnknownDomain, did_you_mean
 from pdrm.learning.agents import AGENTS, MOST, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
 
 if TYPE_CHECKING:
@@ -254,41 +254,45 @@ def evaluate(
     next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {run}")
 
 
-def domains(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
-    """List the domains, their sizes and the machines they go with.
+def domains(
+    name: Annotated[str | None, typer.Argument(help="A domain; without one, all are listed.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List the domains, or show one of them: its size and the machine it goes with.
 
-    Example: pdrm domains
+    Example: pdrm domains maze-5x5
     """
-    rows = _finite() + _continuous()
+    from pdrm.domains.paper_domains import names
+    from pdrm.domains.water import SIDES
+
+    known = [*names(), *SIDES]
+    if name is not None and name not in known:
+        raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
+    rows = [_describe_domain(one) for one in known if name in (None, one)]
     if as_json:
-        print_json(rows)
+        print_json(rows if name is None else rows[0])
         return
     for row in rows:
         size = "    continuous" if row["states"] is None else f"{row['states']:>7} states"
         limit = f"limit {row['step_limit']:<6}"
         typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} machine {row['machine']}")
-    next_command("pdrm train letter")
+    next_command(f"pdrm train {name or 'letter'}")
 
 
-def _finite() -> list[dict[str, Any]]:
-    from pdrm.domains.paper_domains import domain, names
-
-    return [
-        {
-            "name": one.name,
-            "states": one.states,
-            "actions": one.actions,
-            "events": one.events,
-            "step_limit": one.step_limit,
-            "machine": one.machine,
-        }
-        for one in map(domain, names())
-    ]
-
-
-def _continuous() -> list[dict[str, Any]]:
-    """WaterWorld, for deep agents."""
+def _describe_domain(name: str) -> dict[str, Any]:
+    """A domain of the catalogue for programs; WaterWorld, for deep agents, has no number of states."""
+    from pdrm.domains.paper_domains import domain
     from pdrm.domains.water import ACTIONS, EVENTS, SIDES, WaterWorld
 
-    facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
-    return [{"name": name, **facts, "machine": "water"} for name in SIDES]
+    if name in SIDES:
+        facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
+        return {"name": name, **facts, "machine": "water"}
+    one = domain(name)
+    return {
+        "name": one.name,
+        "states": one.states,
+        "actions": one.actions,
+        "events": one.events,
+        "step_limit": one.step_limit,
+        "machine": one.machine,
+    }
