@@ -40,6 +40,10 @@ COUNTED = {"letter": "letter-cra"}
 """Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
 
 
+FAILURES = ("lost", "no")
+"""What final states that mean failure are called in the catalogue's machines."""
+
+
 class Task:
     """A domain and a machine that belong together.
 
@@ -50,7 +54,8 @@ class Task:
 
     domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a `FiniteDomain` or a `WaterWorld`.
     machine: a name, a file, a text or a machine; None: the one that the domain comes with.
-    success: the final machine states that mean the task was achieved; none: all of them.
+    success: the final machine states that mean the task was achieved; none: all of them (for a machine of the catalogue, all but
+    those that mean failure).
     folder: where relative paths start.
     """
 
@@ -85,7 +90,7 @@ class Task:
             if state not in given.final:
                 fault = f"`{state}` is not a final state of machine `{given.name}`"
                 raise BadStudy(fault, fix=did_you_mean(state, given.final))
-        self.success = states or given.final
+        self.success = states or _achieving(given)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
@@ -181,6 +186,13 @@ class Task:
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         return (*(repr(value) for value in self.record().values()), self.success)
+
+
+def _achieving(machine: AnyMachine) -> tuple[str, ...]:
+    """The final states that mean success where nobody says: all of them, but for those of the catalogue that mean failure."""
+    if machine.name in catalogue_names() and machine == catalogue(machine.name):
+        return tuple(state for state in machine.final if state not in FAILURES)
+    return machine.final
 
 
 def _rebuild(domain: DomainLike, machine: AnyMachine | None, success: tuple[str, ...]) -> Task:

@@ -87,6 +87,13 @@ def test_evaluation_plays_what_the_run_tested(agent):
     assert record["mean_steps"] == run.curve.steps[-1].mean()
 
 
+@pytest.mark.parametrize(("states", "share"), [("home", 1.0), ("lost", 0.0), (("home", "lost"), 1.0)])
+def test_success_is_the_share_of_episodes_that_end_where_the_task_says(states, share):
+    run = train(Task("maze-5x5", success=states), "cprm", k=1, episodes=200, seed=0)
+    record = run.evaluate(10, seed=3)
+    assert (record["ends"], record["success"], run.success(10, seed=3)) == ({"home": 10}, share, share)
+
+
 @pytest.mark.parametrize("agent", ["q", "cra-q"])
 def test_a_run_with_the_policy_of_another_machine_is_not_played(agent, tmp_path):
     """Figure 1's machine has the maze's states and symbols: the policy would act, and mean nothing."""

@@ -241,7 +241,7 @@ def evaluate(
     check_integer("seed", seed, 0, MOST, 0)
     found = Run.load(run)
     if not found.done:
-        typer.echo("this run is not finished: the command that began it goes on with it", err=True)
+        typer.echo("this run is not finished: repeat the command that started it to resume", err=True)
     record = found.evaluate(episodes, seed)
     if as_json:
         print_json(record)

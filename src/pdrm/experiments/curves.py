@@ -116,7 +116,7 @@ def return_range(task: Task) -> tuple[float, float]:
     """The lowest and the highest return that a task allows; nan where it is not known.
 
     >>> return_range(Task("water-20")), return_range(Task("letter"))
-    ((0.0, 116001.0), (-3.0, 1.0))
+    ((0.0, 116001.0), (-3.0, 0.91))
     """
     if not isinstance(task.domain, FiniteDomain):
         known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)

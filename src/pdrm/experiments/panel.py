@@ -70,7 +70,7 @@ class Panel:
     >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
     [3, 14]
     >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).task.success
-    ('home', 'lost')
+    ('home',)
     """
 
     name: str

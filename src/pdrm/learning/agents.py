@@ -12,7 +12,7 @@ import inspect
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -65,12 +65,20 @@ class Agent(ABC):
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {field.name: _plain_value(field, getattr(self, field.name)) for field in fields(self)}
 
     def with_settings(self, **given: Any) -> Self:  # noqa: ANN401 - settings of several types
         """The same agent with other settings; ones it does not have are refused."""
         check_known(type(self), given)
         return replace(self, **given)
+
+
+def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settings of several types
+    """A setting as a JSON value: 1 and 1.0 are the same where the field is a float."""
+    if isinstance(value, tuple):
+        return list(value)
+    real = isinstance(field.default, float) or "float" in str(field.type)
+    return float(value) if real and isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _check_k(k: object, *, none: bool) -> int | str:

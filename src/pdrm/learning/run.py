@@ -128,7 +128,8 @@ def read_spec(folder: Path) -> RunSpec:
             domain = load_domain(folder / DOMAIN)
         elif "world" in where:
             domain = WaterWorld(**where["world"])
-        spec = RunSpec(Task(domain, where["machine"]), agent, record["seed"])
+        task = Task(domain, where["machine"], success=record.get("success", ()))
+        spec = RunSpec(task, agent, record["seed"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     if spec.task.record().get("domain_sha256") != sha256:
@@ -235,7 +236,8 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
         domain = spec.task.domain
         if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
-        write_atomically(folder / SPEC, _json(spec.record(), sort_keys=True))
+        # What counts as success is kept, and is not part of the id: it changes nothing in the run.
+        write_atomically(folder / SPEC, _json({**spec.record(), "success": spec.task.success}, sort_keys=True))
     due, whole = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS, False
     with DeferredInterrupt() as interrupt:
         try:
@@ -250,7 +252,9 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
                 if time.monotonic() > due:
                     due = _save_checkpoints(runs, learner, tests)
         except KeyboardInterrupt:
-            if whole:  # else the checkpoint before this one is the last place where an undisturbed run ever is
+            if (
+                whole
+            ):  # else the previous checkpoint is the last state that an uninterrupted run would also pass through
                 _save_checkpoints(runs, learner, tests)
                 _save_policies(runs, learner)
             raise
@@ -485,6 +489,9 @@ class Run:
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
         """Episodes without exploration, summed up. seed: of the episodes."""
+        for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
         if self.spec.agent.deep:
             returns, steps, ends, more = self._play(episodes, seed)
         else:
@@ -508,6 +515,16 @@ class Run:
             "ends": dict(Counter(ends).most_common()),
             **more,
         }
+
+    def success(self, episodes: int = 100, seed: int = 0) -> float:
+        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`.
+
+        >>> run = train(Task("maze-5x5", success="home"), "cprm", k=1, episodes=1_000)
+        >>> run.success(episodes=5)
+        1.0
+        """
+        share: float = self.evaluate(episodes, seed)["success"]
+        return share
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """One episode without exploration, moment by moment."""
