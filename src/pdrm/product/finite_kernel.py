@@ -66,8 +66,8 @@ class States(NamedTuple):
         """The same states in twice the room."""
         made, capacity = int(self.index.used[0]), 2 * len(self.place)
         larger = States.room(self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0)
-        for old, new in zip(self[1:], larger[1:], strict=True):
-            new[:made] = old[:made]
+        for column in self._fields[1:]:
+            getattr(larger, column)[:made] = getattr(self, column)[:made]
         return larger._replace(index=Index.of(self.index.key[:made], capacity))
 
     @property
