@@ -29,8 +29,8 @@ SMALLER = {
     "maze-10x10 --agent cprm": "maze-10x10 --agent cprm --episodes 200",
     "--seeds 5": "--seeds 1",
     "garden/study.toml": "garden/study.toml --seeds 1",
-    "check-k maze-5x5 --draw": "check-k maze-5x5 --k 0..1 --depth 3 --draw",
-    "check-k maze-5x5 --k 0..2 --draw": "check-k maze-5x5 --k 0..2 --depth 3 --draw",
+    "check-k maze-5x5 --draw": "check-k maze-5x5 --k 0..1 --depth 4 --draw",
+    "check-k maze-5x5 --k 0..2 --draw": "check-k maze-5x5 --k 0..2 --depth 4 --draw",
     "runs/…": "runs/*",
 }
 NOT_RUN = {
