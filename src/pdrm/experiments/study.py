@@ -13,12 +13,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError
 from pdrm.experiments.curves import Curves, curves_of
-from pdrm.experiments.execution import Failure, Keeping, Planned, Workers, run_all
-from pdrm.experiments.monitor import monitor
 from pdrm.experiments.panel import Line, Panel, check_distinct
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
@@ -27,6 +25,9 @@ from pdrm.learning.agents import Agent, read_agent
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, Task
+
+if TYPE_CHECKING:
+    from pdrm.experiments.execution import Failure, Keeping, Planned, Workers
 
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
@@ -146,6 +147,8 @@ class Results:
 
 def plan(studies: Iterable[Study]) -> list[Planned]:
     """The runs of some studies, each once, in the studies' order."""
+    from pdrm.experiments.execution import Planned  # noqa: PLC0415 - joblib is not needed to read what is recorded
+
     found: dict[str, Planned] = {}
     for study in studies:
         for panel, line, spec in study.runs():
@@ -176,6 +179,9 @@ def run_study(
     >>> results.failures, [curves.returns.shape for _, curves in results.lines]
     ([], [(2, 2, 10)])
     """
+    from pdrm.experiments.execution import Workers, run_all  # noqa: PLC0415 - the same
+    from pdrm.experiments.monitor import monitor  # noqa: PLC0415
+
     studies = [study] if isinstance(study, Study) else list(study)
     chosen = Workers(count=workers) if isinstance(workers, int) else workers
     runs, store = plan(studies), Store.below(Path(folder))
