@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -106,7 +107,7 @@ class Test:
 
 
 @dataclass(slots=True)
-class TabularTraining:
+class TabularTraining(ABC):
     """What the two kinds of run share. Each makes the tables of its learner and calls the learner's two kernels."""
 
     domain: FiniteDomain
@@ -190,17 +191,17 @@ class TabularTraining:
     def _new_counters(self, machine: CountingRewardAutomaton) -> Counters:
         return Counters(machine, self.domain.labels, getattr(self.settings, "operations_per_episode", None))
 
+    @abstractmethod
     def _make_tables(self) -> None:
         """The learner's own tables, rates and progress, before the first episode."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _learn(self, until: int) -> int:
         """Call the learning kernel once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _test(self, where: FiniteDomain, limit: int, test: Test) -> int:
         """Call the testing kernel once."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)
