@@ -10,7 +10,6 @@ from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judge_claims
 from pdrm.experiments.paper.paper_figures import STUDIES
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from tests.experiments.small import keep_small_sizes
 
@@ -51,7 +50,7 @@ AS_THE_PAPER_SAYS = {
 
 def evidence(folder, told=AS_THE_PAPER_SAYS):
     """Curves as told, for every line of the paper."""
-    found = Evidence(Store(folder / "runs"), folder)
+    found = Evidence(folder)
     panels = {panel.name: panel for study in STUDIES for panel in study.panels}
     for name, lines in told.items():
         for line, (success, returns) in lines.items():
@@ -74,7 +73,7 @@ def verdicts(found):
 def test_every_row_of_the_list_is_judge_claims():
     assert [claim.id for claim in CLAIMS] == list(ROWS)
     figures = {study.name for study in STUDIES} | {"water", ""}
-    assert {claim.figure for claim in CLAIMS} == figures
+    assert {claim.study for claim in CLAIMS} == figures
 
 
 def test_what_the_paper_describes_holds(sized):
@@ -141,7 +140,7 @@ def test_paint_is_judged_by_real_runs(tmp_path, sized):
     (study,) = (study for study in STUDIES if study.name == "paint")
     run_study(study.seeded(3), tmp_path)
     (tmp_path / SIZES).write_bytes((sized / SIZES).read_bytes())
-    found = judge_claims(Evidence.below(tmp_path))
+    found = judge_claims(Evidence(tmp_path))
     (paint,) = (one for one in found if one.claim.id == "paint")
     assert paint.parts[1].numbers["pdRM"] == pytest.approx(-0.71)
     assert verdicts(found)["letter-best"] == NOT_RUN

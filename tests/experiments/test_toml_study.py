@@ -94,7 +94,7 @@ def test_a_python_file_sets_study(tmp_path):
 @pytest.mark.parametrize(
     ("good", "bad", "line", "told"),
     [
-        ('name = "mine"', 'name = "mine', 1, "no TOML"),
+        ('name = "mine"', 'name = "mine', 1, "not valid TOML"),
         ("seeds = [3, 5]", "seeds = [3, 3]", 3, "seeds"),
         ("seeds = [3, 5]", "seeds = 0", 3, "seeds"),
         ("seeds = [3, 5]", 'seeds = ["a"]', 3, "seeds"),

@@ -78,7 +78,7 @@ AS_THE_PAPER_SAYS = {
 
 def judge_by_hand(told):
     """What both rules say of three tests whose medians are these, and of recurrent PPO that varies most on 17 × 17."""
-    evidence = Evidence(Store(Path("nowhere")), Path("nowhere"))
+    evidence = Evidence(Path("nowhere"))
     for panel in WATER.panels:
         for line in panel.lines:
             medians, achieved = told[panel.name][line.name]
@@ -139,7 +139,7 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [(None, [160, 320], (0,))] * 2
     whole = replace(study, panels=(replace(panel, lines=(*short, WATER.panels[0].line(RECURRENT))), WATER.panels[1]))
     monkeypatch.setattr(claims, "EVERY", (whole,))
-    evidence = Evidence.below(tmp_path)
+    evidence = Evidence(tmp_path)
     judged = judge_claims(evidence, {"water"})
     assert evidence.anything
     assert [(one.seeds, one.recorded_on) for one in judged] == [(1, before.origin.device), (10, before.origin.device)]

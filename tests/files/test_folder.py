@@ -4,7 +4,6 @@ import pytest
 
 from pdrm.errors import CannotWrite
 from pdrm.experiments.claims import Evidence
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.learning.run import train
@@ -18,7 +17,7 @@ def test_where_a_file_is_in_the_way(tmp_path):
         lambda folder: train("letter", "q", k=1, episodes=1, folder=folder),
         lambda folder: train("echo", "ppo", n_envs=2, folder=folder),
         lambda folder: run_study([], folder),
-        lambda folder: write_report([], [], Evidence(Store.below(folder), folder)),
+        lambda folder: write_report([], [], Evidence(folder)),
     ):
         with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be created: ") as caught:
             ask(tmp_path / "file" / "runs")

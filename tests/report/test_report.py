@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("report")
     studies = figures(["letter", "paint"], seeds=2)
     assert not run_study(studies, place).failures
-    evidence = Evidence.below(place, 2)
+    evidence = Evidence(place, 2)
     lines = known_lines([*studies, *DEEP], evidence.store)
     write_report(lines, judge_claims(evidence), evidence, theory=False)
     return place
@@ -90,7 +90,7 @@ def test_how_likely_each_agent_is_better_than_the_best(page):
 def test_one_seed_has_no_interval(tmp_path):
     """And its verdict says how few it is."""
     outcome = run_study(figures(["paint"], seeds=1), tmp_path)
-    evidence = Evidence.below(tmp_path)
+    evidence = Evidence(tmp_path)
     written = write_report(outcome.lines, judge_claims(evidence, ["paint"]), evidence, theory=False).read_text()
     assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
     (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)

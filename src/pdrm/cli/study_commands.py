@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import FAILED, INTERRUPTED, coloured, next_command, print_json
+from pdrm.cli.output import FAILED, INTERRUPTED, coloured, next_command, print_error, print_json
 from pdrm.errors import NotRecorded
-from pdrm.progress import duration
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims import Judged, Part
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.execution import Failure, Workers
+    from pdrm.experiments.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
 
@@ -37,43 +36,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
     """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
-    from pdrm.experiments.execution import run_all
-    from pdrm.experiments.monitor import monitor
-    from pdrm.experiments.store import Store
-    from pdrm.experiments.study import plan, record_results
-    from pdrm.files import ensure_folder
+    from pdrm.experiments.study import run_study
 
-    store, runs = Store.below(ensure_folder(folder)), plan(studies)
-    done = sum(store.done(run.spec) for run in runs)
-    if done:
-        typer.echo(f"{done:,} of {len(runs):,} runs were done before", err=True)
-    failures: list[Failure] = []
-    if done < len(runs):
-        try:
-            with monitor(runs, store, workers.at_most(len(runs)).count) as watched:
-                guess = watched.seconds_left()
-                about = "" if guess is None else f", about {duration(guess)}"
-                typer.echo(f"{len(runs) - done:,} runs to do{about}", err=True)
-                failures = run_all(runs, store, workers)
-        except KeyboardInterrupt:
-            typer.echo(f"stopped; what was done is in {folder}, and the same command goes on from there", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-    _tell(failures)
-    return record_results(studies, folder, failures)
-
-
-def end_if_failed(failures: Sequence[Failure]) -> None:
-    """End the command with its exit code if a run failed."""
-    if failures:
-        raise typer.Exit(FAILED)
-
-
-def _tell(failures: Sequence[Failure]) -> None:
-    """Say which runs failed, if any."""
-    if failures:
-        typer.echo(f"{len(failures)} runs failed; the same command tries them again:", err=True)
-    for failure in failures:
+    try:
+        results = run_study(studies, folder, workers, progress=True)
+    except NotRecorded as error:
+        print_error(error)
+        raise typer.Exit(FAILED) from None
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; what was done is in {folder}, and the same command goes on from there", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if results.failures:
+        typer.echo(f"{len(results.failures)} runs failed; the same command tries them again:", err=True)
+    for failure in results.failures:
         typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)
+    return results
 
 
 # --- `pdrm run`: a study of one's own, from a file.
@@ -116,7 +93,8 @@ def run(
             )
         for path in (outcome.folder / CURVES, outcome.folder / SUMMARY, *drawn):
             typer.echo(f"wrote {path}")
-    end_if_failed(outcome.failures)
+    if outcome.failures:
+        raise typer.Exit(FAILED)
     if not as_json:
         next_command(f"pdrm replay {next(iter(sorted((outcome.folder / 'runs').iterdir())))}")
 
@@ -149,7 +127,7 @@ def claims(
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judge_claims
 
-    evidence = Evidence.below(output, seeds)
+    evidence = Evidence(output, seeds)
     if not evidence.anything:
         raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
     found = judge_claims(evidence)
@@ -157,7 +135,7 @@ def claims(
         print_json([one.record() for one in found])
         return
     print_claims(found, details=details)
-    missing = next((one.claim.figure for one in found if one.verdict == "not run"), "")
+    missing = next((one.claim.study for one in found if one.verdict == "not run"), "")
     next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
 
 
@@ -168,7 +146,7 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
         if one.too_few:
             typer.echo(f"{'':<15}judged by {one.too_few} only")
         if one.recorded_on:
-            again = f"pdrm reproduce {one.claim.figure}"
+            again = f"pdrm reproduce {one.claim.study}"
             typer.echo(f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}")
         if one.claim.afterwards:
             typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
@@ -208,7 +186,7 @@ def report(
     from pdrm.report.build import write_report
     from pdrm.report.verdicts import results_markdown
 
-    evidence = Evidence.below(output, seeds)
+    evidence = Evidence(output, seeds)
     if own := load_studies(output, evidence.store):
         _own_report([study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown)
         return
@@ -274,7 +252,7 @@ def reproduce(
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
     outcome = run_shown(studies, output, chosen)
-    evidence = Evidence.below(output, seeds)
+    evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
     print_claims(judged, details=False)
@@ -285,5 +263,6 @@ def reproduce(
     write_report(lines, judged, evidence, theory=not figure)  # what can be proved takes a minute
     for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
         typer.echo(f"wrote {output / name}")
-    end_if_failed(outcome.failures)
+    if outcome.failures:
+        raise typer.Exit(FAILED)
     next_command("pdrm claims --details")

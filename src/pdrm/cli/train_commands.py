@@ -75,7 +75,7 @@ def train(
     """
     from pdrm.experiments.execution import Keeping, Planned, Workers, run_all
     from pdrm.experiments.monitor import monitor
-    from pdrm.experiments.sinks import known_sink
+    from pdrm.experiments.sinks import check_sink
     from pdrm.experiments.store import Store
     from pdrm.files import ensure_folder
     from pdrm.learning.run import RunSpec
@@ -83,7 +83,7 @@ def train(
 
     check_integer("seeds", seeds, 1, MOST_SEEDS, 5)
     check_integer("workers", workers, 1, MOST_WORKERS, 2)
-    tool = None if log is None else known_sink(log)
+    check_sink(log)
     task = Task(domain, machine)
     chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
     runs = [Planned(RunSpec(task, chosen, seed), f"seed {seed}") for seed in range(seeds)]
@@ -94,7 +94,7 @@ def train(
     before = {run.spec.id for run in runs if store.done(run.spec)}
     try:
         with monitor(runs, store, workers, quiet=as_json):
-            failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=tool))
+            failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log))
     except KeyboardInterrupt:
         typer.echo(f"stopped; what was learnt is in {output}, and the same command goes on from there", err=True)
         raise typer.Exit(INTERRUPTED) from None

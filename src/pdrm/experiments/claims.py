@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -28,9 +28,8 @@ CLAIMS = "claims.json"
 
 @dataclass(slots=True)
 class Evidence:
-    """Curves by panel and line. `folder` is where facts that take long are cached."""
+    """Curves by panel and line, from the output folder of a reproduction, in which facts that take long are cached, too."""
 
-    store: Store
     folder: Path
     seeds: int | None = None
     """Only the first so many seeds of runs made here; None: all of them."""
@@ -38,18 +37,17 @@ class Evidence:
     """The curves that were asked for since it was last cleared."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
 
-    @classmethod
-    def below(cls, folder: Path, seeds: int | None = None) -> Evidence:
-        """What the output folder of a reproduction shows."""
-        return cls(Store.below(folder), folder, seeds)
+    @property
+    def store(self) -> Store:
+        """The runs in the folder."""
+        return Store.below(self.folder)
 
     def curves(self, panel: str, line: str) -> Curves:
         """What is recorded of a line; `NotRecorded` where nothing is."""
         study, where = _panel(panel)
-        key = panel, line
-        if key not in self._read:
-            self._read[key] = known_curves(study.seeded(self.seeds), where, where.line(line), self.store)
-        found = self._read[key]
+        if (panel, line) not in self._read:
+            self._read[panel, line] = known_curves(study.seeded(self.seeds), where, where.line(line), self.store)
+        found = self._read[panel, line]
         if found is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
         self.used.append((study, found))
@@ -105,7 +103,7 @@ class Claim:
 
     id: str
     text: str
-    figure: str
+    study: str
     """The study whose figure shows it; nothing: none does."""
     rule: Rule
     afterwards: str = ""
@@ -139,7 +137,7 @@ class Judged:
     def record(self) -> dict[str, Any]:
         """As JSON values."""
         parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
-        own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.figure}
+        own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.study}
         rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on}
         return {**own, **rests, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}
 
@@ -172,11 +170,12 @@ AS_FAST = 1.5
 
 def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
     """How the final tests of an agent went."""
-    shares = evidence.curves(panel, line).final_success
+    curves = evidence.curves(panel, line)
+    shares = curves.final_success
     return {
         "median_success": float(np.median(shares)),
         "mean_success": float(shares.mean()),
-        "seeds_achieving": int((shares == 1).sum()),
+        "seeds_achieving": curves.achieving,
         "seeds": len(shares),
     }
 
@@ -191,6 +190,15 @@ def does_not_achieve(evidence: Evidence, panel: str, line: str) -> Part:
     """The opposite."""
     numbers = success(evidence, panel, line)
     return Part(f"{line} does not achieve {panel}", numbers["median_success"] < 1, numbers)
+
+
+def rule_of_success(achieving: Iterable[tuple[str, str]] = (), failing: Iterable[tuple[str, str]] = ()) -> Rule:
+    """The rule that some agents achieve their tasks and others do not, each given as panel and line."""
+    yes, no = tuple(achieving), tuple(failing)
+    return lambda evidence: [
+        *(achieves(evidence, panel, line) for panel, line in yes),
+        *(does_not_achieve(evidence, panel, line) for panel, line in no),
+    ]
 
 
 def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str]) -> Part:

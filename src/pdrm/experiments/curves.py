@@ -61,6 +61,11 @@ class Curves:
         return bool(np.isfinite(self.lowest) and np.isfinite(self.highest))
 
     @property
+    def achieving(self) -> int:
+        """On how many seeds every episode of the final test achieved the task."""
+        return int((self.final_success == 1).sum())
+
+    @property
     def normalised(self) -> Numbers:
         """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1."""
         return 2 * (self.returns - self.lowest) / (self.highest - self.lowest) - 1
@@ -131,9 +136,8 @@ def _achieved(ends: npt.NDArray[np.str_], states: Sequence[str]) -> Numbers:
     >>> _achieved(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
     [1.0, 1.0, 0.0]
     """
-    names = np.unique(ends)
-    found = np.isin(ends, [name for name in names if name in states or name.rpartition("@")[0] in states])
-    return found.astype(np.float64)
+    achieving = [name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states]
+    return np.isin(ends, achieving).astype(np.float64)
 
 
 SHARE = 0.9

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise BadSetting(f"{self.count} workers", fix="give a whole number from 1 on, such as --workers 2")
+            raise BadSetting(f"{self.count} workers", fix="give a positive integer, such as --workers 2")
         if self.backend not in BACKENDS:
             raise BadSetting(f"no backend is called `{self.backend}`", fix=did_you_mean(self.backend, BACKENDS))
         if self.address is not None and self.backend == "loky":
@@ -73,7 +74,7 @@ class Workers:
         return max(LEAST_GIGABYTES, min(GIGABYTES_A_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
 
     def at_most(self, tasks: int) -> Workers:
-        """No more workers than there is to do. Two at least, if there were: a worker may die, and a single one is this process.
+        """No more workers than there are tasks, but two at least, if there were: a worker may die, and a single one is this process.
 
         >>> Workers(count=8).at_most(3).count, Workers(count=8).at_most(1).count, Workers(count=1).at_most(5).count
         (3, 2, 1)
@@ -157,24 +158,22 @@ def _gigabytes_here() -> float:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Processes started meanwhile take one thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _package(name: str, extra: str) -> Any:  # noqa: ANN401 - a module
     try:
         return import_module(name)
     except ImportError as error:
-        fix = f"pip install 'pdrm[{extra}]'"
-        raise MissingPackage(f"`--backend {extra}` needs the package {name.partition('.')[0]}", fix=fix) from error
+        fault = f"`--backend {extra}` needs the package {name.partition('.')[0]}"
+        raise MissingPackage(fault, fix=f"pip install 'pdrm[{extra}]'") from error
 
 
 # --- Running what is planned: through joblib, whatever the workers are, and to the end, whatever happens to some of the runs.
@@ -198,6 +197,11 @@ class Planned(NamedTuple):
     """About how long it takes; None: not known."""
     gigabytes: float = 0.5
     """About how much memory it takes at most."""
+
+    @property
+    def guess(self) -> float:
+        """The seconds it is taken to last."""
+        return SECONDS_UNKNOWN if self.seconds is None else self.seconds
 
 
 Batch = list[Planned]
@@ -264,18 +268,13 @@ def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping
     tasks = ([[(run.spec, store.folder(run.spec).absolute()) for run in batch] for batch in job] for job in jobs)
     with workers.at_most(len(jobs)).ready():
         whys = joblib.Parallel(batch_size=1)(joblib.delayed(perform)(task, keeping) for task in tasks)
-    found = (
-        (run, why)
-        for job, told in zip(jobs, whys, strict=True)
-        for batch, why in zip(job, told, strict=True)
-        for run in batch
-    )
-    return {run.spec.id: Failure(run, why) for run, why in found if why}
+    batches = zip(chain.from_iterable(jobs), chain.from_iterable(whys), strict=True)
+    return {run.spec.id: Failure(run, why) for batch, why in batches if why for run in batch}
 
 
 def plan_jobs(runs: list[Planned], workers: Workers) -> list[Job]:
     """What each worker takes in one piece, the longest first. Runs that JAX trains side by side are one batch. A job is one batch;
-    only those that need so much memory that others would not fit beside them share a few jobs, one after the other."""
+    but batches too large to run on all workers at once share as many jobs as fit side by side, one batch after the other."""
     batches: dict[str, Batch] = {}
     for run in runs:
         batches.setdefault(run.spec.batch, []).append(run)
@@ -283,10 +282,10 @@ def plan_jobs(runs: list[Planned], workers: Workers) -> list[Job]:
     beside = (workers.memory - largest) / max(1, workers.count - 1)
     fits = workers.count * largest <= workers.memory
     heavy = [batch for batch in batches.values() if not fits and _gigabytes(batch) > beside]
-    lanes: list[Job] = [[] for _ in range(max(1, int(workers.memory // largest)) if heavy else 0)]
-    for batch in sorted(heavy, key=_seconds, reverse=True):
-        min(lanes, key=lambda job: sum(map(_seconds, job))).append(batch)
-    jobs = [*(job for job in lanes if job), *([batch] for batch in batches.values() if batch not in heavy)]
+    heavy.sort(key=_seconds, reverse=True)
+    at_once = min(len(heavy), max(1, int(workers.memory // largest))) if heavy else 0
+    jobs = [heavy[first::at_once] for first in range(at_once)]
+    jobs += [[batch] for batch in batches.values() if batch not in heavy]
     return sorted(jobs, key=lambda job: sum(map(_seconds, job)), reverse=True)
 
 
@@ -295,7 +294,7 @@ def _gigabytes(batch: Batch) -> float:
 
 
 def _seconds(batch: Batch) -> float:
-    return sum(SECONDS_UNKNOWN if run.seconds is None else run.seconds for run in batch)
+    return sum(run.guess for run in batch)
 
 
 def perform(job: list[list[tuple[RunSpec, Path]]], keeping: Keeping) -> list[str]:

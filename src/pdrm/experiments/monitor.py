@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-from pdrm.experiments.execution import SECONDS_UNKNOWN, Planned
+from pdrm.experiments.execution import Planned
 from pdrm.experiments.store import Store
 from pdrm.progress import duration, show_progress
 
@@ -63,12 +63,7 @@ class Monitor:
     def seconds_left(self) -> float | None:
         """A guess from what was done since the beginning; before that, from the lines' own guesses; None: nothing is known."""
         guessed = any(run.seconds is not None for run in self.runs)
-        work = {
-            run.spec.id: (SECONDS_UNKNOWN if run.seconds is None else run.seconds)
-            if guessed
-            else float(run.spec.agent.total)
-            for run in self.runs
-        }
+        work = {run.spec.id: run.guess if guessed else float(run.spec.agent.total) for run in self.runs}
         part = sum(work[run.spec.id] * self.shares.get(run.spec.id, 0.5) for run in self.under_way)
         now = sum(work[name] for name in self.done - self.before)
         rest = sum(value for name, value in work.items() if name not in self.done and name not in self.failed) - part
@@ -78,7 +73,8 @@ class Monitor:
 
     def words(self) -> str:
         """Under way, failed and left, in words."""
-        shown = ", ".join(self._describe(run) for run in self.under_way[:SHOWN_RUNS])
+        paid = {name: f" (return {gained:g})" for name, gained in self.returns.items()}
+        shown = ", ".join(f"{run.title}{paid.get(run.spec.id, '')}" for run in self.under_way[:SHOWN_RUNS])
         more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
         left = self.seconds_left()
         parts = (
@@ -89,16 +85,20 @@ class Monitor:
         )
         return "; ".join(part for part in parts if part)
 
-    def _describe(self, run: Planned) -> str:
-        gained = self.returns.get(run.spec.id)
-        return run.title if gained is None else f"{run.title} (return {gained:g})"
-
 
 @contextmanager
-def monitor(runs: list[Planned], store: Store, workers: int, *, quiet: bool = False) -> Iterator[Monitor]:
-    """Show how the runs go until the end of the block."""
+def monitor(
+    runs: list[Planned], store: Store, workers: int, *, quiet: bool = False, announce: bool = False
+) -> Iterator[None]:
+    """Show how the runs go until the end of the block; `announce`: first say how many there are to do."""
     watched, stop = Monitor(runs, store, workers), threading.Event()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
+    if announce and not quiet:
+        done, left = len(watched.done), watched.seconds_left()
+        if done:
+            console.print(f"{done:,} of {len(runs):,} runs were done before")
+        if done < len(runs):
+            console.print(f"{len(runs) - done:,} runs to do{'' if left is None else f', about {duration(left)}'}")
     with show_progress(len(runs), "runs", quiet=quiet) as update:
 
         def look() -> None:
@@ -113,7 +113,7 @@ def monitor(runs: list[Planned], store: Store, workers: int, *, quiet: bool = Fa
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
         try:
-            yield watched
+            yield
         finally:
             stop.set()
             thread.join()

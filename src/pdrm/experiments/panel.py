@@ -56,10 +56,8 @@ class Line:
 
     @classmethod
     def of(cls, agent: str | Agent) -> Line:
-        """The line of an agent, named after it: `1-cprm`, or with the settings that differ from its defaults."""
-        if isinstance(agent, str):
-            return cls(name=agent, agent=agent)
-        return cls(name=f"{agent.name} {agent.k}", agent=agent)
+        """The line of an agent, named after it: `cprm`, or `cprm 1` where its settings are given."""
+        return cls(name=agent if isinstance(agent, str) else f"{agent.name} {agent.k}", agent=agent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +97,7 @@ class Panel:
         if not self._task:
             if isinstance(self.domain, Task):
                 self._task.append(self.domain)
-            elif isinstance(self.domain, str) and self.machine is None and (self.domain in names()):
+            elif isinstance(self.domain, str) and self.machine is None and self.domain in names():
                 self._task.append(_catalogue_task(self.domain, self.success))
             else:
                 self._task.append(Task(self.domain, self.machine, success=self.success))

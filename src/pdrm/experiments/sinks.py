@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
@@ -21,13 +20,10 @@ from pdrm.learning.run import RunSpec, Status, Watch, is_done
 
 def scalars(status: Status) -> dict[str, float]:
     """What is logged after a test: how it went, and where the training stands."""
-    test = status.test
-    return {
-        "test/return": float(test.returns.mean()),
-        "test/return_lowest": float(test.returns.min()),
-        "test/steps": float(test.steps.mean()),
-        **{f"train/{name}": value for name, value in status.facts.items()},
-    }
+    returns, steps = status.test.returns, status.test.steps
+    test = {"return": float(returns.mean()), "return_lowest": float(returns.min()), "steps": float(steps.mean())}
+    train = {f"train/{name}": value for name, value in status.facts.items()}
+    return {f"test/{name}": value for name, value in test.items()} | train
 
 
 class Sink(ABC):
@@ -48,7 +44,7 @@ class Sink(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_fault: object) -> None:
         self.close()
 
 
@@ -69,13 +65,11 @@ class TensorBoard(Sink):
         self._writer = _loaded("tensorboard.summary", "tensorboard").Writer(str(folder))
 
     def log(self, values: dict[str, float], done: int) -> None:
-        """Write the values, as of so much training."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, done)
         self._writer.flush()
 
     def close(self) -> None:
-        """Close the file."""
         self._writer.close()
 
 
@@ -93,11 +87,9 @@ class WeightsAndBiases(Sink):
         self._run = _loaded("wandb", "wandb").init(project=project, **options)
 
     def log(self, values: dict[str, float], done: int) -> None:
-        """Log the values, as of so much training."""
         self._run.log(values, step=done)
 
     def close(self) -> None:
-        """Finish the run."""
         self._run.finish()
 
 
@@ -108,23 +100,18 @@ SINKS: dict[str, Callable[..., Sink]] = {
 """By the name that `pdrm train --log` knows them by: from a run's folder, its name, and what is known about it."""
 
 
-def known_sink(tool: str) -> str:
-    """The tool's name, or `BadSetting` where there is none of that name.
-
-    >>> known_sink("wandb")
-    'wandb'
-    """
-    if tool not in SINKS:
+def check_sink(tool: str | None) -> None:
+    """Raise `BadSetting` where a tool is named and there is none of that name."""
+    if tool is not None and tool not in SINKS:
         raise BadSetting(f"there is no logging to `{tool}`", fix=did_you_mean(tool, SINKS))
-    return tool
 
 
 def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
     """The sink of that name for the run in a folder; `tool` is `tensorboard` or `wandb`."""
-    make = SINKS[known_sink(tool)]
+    check_sink(tool)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return make(folder, name=name, about=about)
+        return SINKS[tool](folder, name=name, about=about)
     except OSError as error:
         fault = f"nothing can be logged in {folder}: {error.strerror or error}"
         raise CannotWrite(fault, fix="choose another folder") from error
@@ -137,10 +124,10 @@ def log_tests(tool: str | None, runs: Sequence[tuple[RunSpec, Path]]) -> Iterato
         yield None
         return
     with ExitStack() as stack:
-        pending = [(spec, folder) for spec, folder in runs if not is_done(folder)]
         sinks = {
-            spec.id: stack.enter_context(sink_for(known_sink(tool), folder, folder.name, spec.record()))
-            for spec, folder in pending
+            spec.id: stack.enter_context(sink_for(tool, folder, folder.name, spec.record()))
+            for spec, folder in runs
+            if not is_done(folder)
         }
         yield lambda status: sinks[status.spec.id](status)
 

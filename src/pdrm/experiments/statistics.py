@@ -1,7 +1,7 @@
 """What is said about several seeds: medians and quartiles as in the paper's figures, and what a small number of runs allows
 to conclude (Agarwal et al., 2021): interquartile means, stratified bootstrap intervals, probabilities of improvement.
 
-Scores of runs come as strata: one array a task, one score a run. Every resampling has a generator of its own.
+Scores of runs come as strata: an array for each task, with a score for each run. Every resampling has a generator of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Quartiles(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A value and the interval that holds it with the given confidence."""
+    """A value and the bounds of its interval."""
 
     value: float
     low: float
@@ -35,7 +35,7 @@ class Interval(NamedTuple):
 
 
 def quartiles(values: Numbers, axis: int = 0) -> Quartiles:
-    """Of the values along an axis, interpolated linearly.
+    """The quartiles of the values along an axis, interpolated linearly.
 
     >>> [float(part) for part in quartiles(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))]
     [2.0, 3.0, 4.0]
@@ -54,9 +54,7 @@ def interquartile_mean(values: Numbers) -> float:
     return float(ordered[cut : len(ordered) - cut].mean())
 
 
-def bootstrap(
-    strata: Strata, statistic: Callable[[Strata], float], resamples: int = RESAMPLES, seed: int = 0
-) -> Interval:
+def bootstrap(strata: Strata, statistic: Callable[[Strata], float], seed: int = 0) -> Interval:
     """A statistic and its percentile interval: runs are drawn with replacement within each stratum.
 
     >>> constant = [np.ones(5), np.ones(3)]
@@ -66,15 +64,15 @@ def bootstrap(
     chance = np.random.default_rng(seed)
     drawn = [
         statistic([stratum[chance.integers(len(stratum), size=len(stratum))] for stratum in strata])
-        for _ in range(resamples)
+        for _ in range(RESAMPLES)
     ]
     low, high = np.percentile(drawn, (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
     return Interval(statistic(strata), float(low), float(high))
 
 
-def interquartile_mean_interval(strata: Strata, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
     """The interquartile mean of all runs, with its stratified bootstrap interval."""
-    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn)), resamples, seed)
+    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn)), seed)
 
 
 def probability_of_improvement(ours: Strata, others: Strata) -> float:
@@ -83,23 +81,14 @@ def probability_of_improvement(ours: Strata, others: Strata) -> float:
     >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])
     0.875
     """
-    return float(np.mean([_wins(x, y) for x, y in zip(ours, others, strict=True)]))
+    pairs = [(x[:, None], y[None, :]) for x, y in zip(ours, others, strict=True)]
+    return float(np.mean([float((x > y).mean() + 0.5 * (x == y).mean()) for x, y in pairs]))
 
 
-def probability_of_improvement_interval(
-    ours: Strata, others: Strata, resamples: int = RESAMPLES, seed: int = 0
-) -> Interval:
+def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
     """The same with its interval: the runs of both are drawn anew."""
     count = len(ours)
-    return bootstrap(
-        [*ours, *others], lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]), resamples, seed
-    )
-
-
-def _wins(x: Numbers, y: Numbers) -> float:
-    better = x[:, None] > y[None, :]
-    equal = x[:, None] == y[None, :]
-    return float(better.mean() + 0.5 * equal.mean())
+    return bootstrap([*ours, *others], lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]))
 
 
 def episodes_to(episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float) -> int | None:

@@ -27,7 +27,7 @@ from pdrm.progress import is_shown
 from pdrm.task import DomainLike, Task
 
 if TYPE_CHECKING:
-    from pdrm.experiments.execution import Failure, Keeping, Planned, Workers
+    from pdrm.experiments.execution import Failure, Planned, Workers
 
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
@@ -77,18 +77,18 @@ class Study:
         """Whether the paper shows it."""
         return bool(self.figure) or any(panel.figure for panel in self.panels)
 
+    def lines(self) -> Iterator[tuple[Panel, Line]]:
+        """Every line of the study, with its panel."""
+        return ((panel, line) for panel in self.panels for line in panel.lines)
+
     def runs(self) -> Iterator[tuple[Panel, Line, RunSpec]]:
         """Every run of the study."""
-        for panel in self.panels:
-            for line in panel.lines:
-                for spec in panel.specs(line, self.seed_numbers):
-                    yield panel, line, spec
+        return ((panel, line, spec) for panel, line in self.lines() for spec in panel.specs(line, self.seed_numbers))
 
     def check(self) -> None:
         """Raise what is wrong with a panel or a line, before anything runs."""
-        for panel in self.panels:
-            for line in panel.lines:
-                panel.specs(line, (0,))[0].check()
+        for panel, line in self.lines():
+            panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
         """The same study with the first so many of its seeds, or with more of the same kind."""
@@ -115,21 +115,14 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
-    fix = "give a number of seeds (5), or different non-negative integers ([3, 14, 15])"
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        if seeds > MOST_SEEDS:
-            raise BadStudy(f"{seeds:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
-        if seeds < 1:
-            raise BadStudy(f"{seeds} seeds", fix="give a positive integer, such as --seeds 5")
-        return tuple(range(seeds))
-    if isinstance(seeds, bool | str) or not isinstance(seeds, Sequence):
+    several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
+    count = several if isinstance(several, int) else len(several)
+    if count > MOST_SEEDS:
+        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
+    found = tuple(range(several) if isinstance(several, int) else several)
+    if not found or not all(type(seed) is int and seed >= 0 for seed in found) or len(set(found)) < len(found):
+        fix = "give a number of seeds, such as --seeds 5, or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
-    found = tuple(seeds)
-    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in found)
-    if not found or not whole or len(set(found)) < len(found):
-        raise BadStudy(f"the seeds are {list(found)}", fix=fix)
-    if len(found) > MOST_SEEDS:
-        raise BadStudy(f"{len(found):,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}")
     return found
 
 
@@ -161,7 +154,6 @@ def run_study(
     study: Study | Sequence[Study],
     folder: str | os.PathLike[str],
     workers: Workers | int = 1,
-    keeping: Keeping | None = None,
     *,
     progress: bool | None = None,
 ) -> Results:
@@ -184,28 +176,22 @@ def run_study(
 
     studies = [study] if isinstance(study, Study) else list(study)
     chosen = Workers(count=workers) if isinstance(workers, int) else workers
-    runs, store = plan(studies), Store.below(Path(folder))
+    place, shown = Path(folder), is_shown() if progress is None else progress
+    runs, store = plan(studies), Store.below(place)
     if not all(store.done(run.spec) for run in runs):
         for one in studies:
             one.check()
-    place = ensure_folder(Path(folder))
-    with monitor(runs, store, chosen.count, quiet=not (is_shown() if progress is None else progress)):
-        failures = run_all(runs, store, chosen, keeping)
-    results = record_results(studies, place, failures)
-    if results.failures and not results.lines:
-        first = results.failures[0]
+    ensure_folder(place)
+    with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
+        failures = run_all(runs, store, chosen)
+    lines = recorded(studies, store)
+    if failures and not lines:
+        first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
         raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
-    return results
-
-
-def record_results(studies: Sequence[Study], folder: Path, failures: list[Failure]) -> Results:
-    """Read what is recorded, write the tables, and keep what the studies are."""
-    store = Store.below(folder)
-    lines = recorded(studies, store)
-    write_tables(lines, folder)
-    save_studies(studies, folder, store)
-    return Results(folder, lines, failures)
+    write_tables(lines, place)
+    save_studies(studies, place, store)
+    return Results(place, lines, failures)
 
 
 # --- Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line.
@@ -222,14 +208,9 @@ SUMMARY_COLUMNS = (
 
 def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have runs, in order."""
-    found = []
-    for study in studies:
-        for panel in study.panels:
-            for line in panel.lines:
-                curves = curves_of(panel, line, study.seed_numbers, store)
-                if curves is not None:
-                    found.append((study, curves))
-    return found
+    every = ((study, panel, line) for study in studies for panel, line in study.lines())
+    found = ((study, curves_of(panel, line, study.seed_numbers, store)) for study, panel, line in every)
+    return [(study, curves) for study, curves in found if curves is not None]
 
 
 def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
@@ -239,20 +220,17 @@ def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(columns)
         for study, curves in lines:
-            table.writerows([*_line(study, curves), *row] for row in rows(curves))
+            panel, line = curves.panel, curves.line
+            about = (
+                study.name,
+                panel.name,
+                line.name,
+                line.agent_name,
+                panel.agent(line).k,
+                "yes" if line.ours else "no",
+            )
+            table.writerows([*about, *row] for row in rows(curves))
         write_atomically(folder / name, text.getvalue().encode())
-
-
-def _line(study: Study, curves: Curves) -> list[Any]:
-    line = curves.line
-    return [
-        study.name,
-        curves.panel.name,
-        line.name,
-        line.agent_name,
-        curves.panel.agent(line).k,
-        "yes" if line.ours else "no",
-    ]
 
 
 def _curves(curves: Curves) -> Iterator[list[Any]]:
@@ -260,20 +238,15 @@ def _curves(curves: Curves) -> Iterator[list[Any]]:
     means = [values.mean(axis=2) for values in (curves.returns, curves.normalised, curves.steps, curves.success)]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
-            yield [seed, at, *(_short(float(values[s, t])) for values in means)]
+            yield [seed, at, *(f"{values[s, t]:.9g}" for values in means)]
 
 
 def _summary(curves: Curves) -> Iterator[list[Any]]:
     raw, mapped = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
     for t, at in enumerate(curves.at.tolist()):
-        found = [part[t] for part in (*raw, *mapped)]
-        values = [*found, interquartile_mean(scores[:, t]), success[t]]
-        yield [len(curves.seeds), at, *(_short(float(value)) for value in values)]
-
-
-def _short(value: float) -> str:
-    return f"{value:.9g}"
+        values = [*(part[t] for part in (*raw, *mapped)), interquartile_mean(scores[:, t]), success[t]]
+        yield [len(curves.seeds), at, *(f"{value:.9g}" for value in values)]
 
 
 # --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.
@@ -281,7 +254,7 @@ def _short(value: float) -> str:
 # Domains of one's own are not in it: each run's folder has its own.
 
 STUDIES = "studies.json"
-PANEL = ("name", "title", "figure")
+ABOUT = ("name", "title", "figure")
 LINE = ("name", "colour", "ours", "seconds", "gigabytes")
 
 
@@ -307,17 +280,16 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
 
 
 def _study(study: Study, store: Store) -> dict[str, Any]:
-    own = {name: getattr(study, name) for name in ("name", "title", "figure")}
+    own = {name: getattr(study, name) for name in ABOUT}
     seeds = study.seed_numbers
     return {**own, "seeds": seeds, "panels": [_panel(panel, seeds, store) for panel in study.panels]}
 
 
 def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
     """One's own domain is that of the panel's runs, whose folders are named."""
-    specs = [spec for line in panel.lines for spec in panel.specs(line, seeds)]
     lines = [(line, panel.agent(line)) for line in panel.lines]
     return {
-        **{name: getattr(panel, name) for name in PANEL},
+        **{name: getattr(panel, name) for name in ABOUT},
         "domain": panel.task.name if panel.task.catalogued else None,
         "machine": panel.task.text,
         "success": panel.task.success,
@@ -325,7 +297,7 @@ def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
             {**{name: getattr(line, name) for name in LINE}, "agent": agent.name, "settings": agent.record()}
             for line, agent in lines
         ],
-        "runs": [store.folder(spec).name for spec in specs],
+        "runs": [store.folder(spec).name for line in panel.lines for spec in panel.specs(line, seeds)],
     }
 
 

@@ -92,29 +92,16 @@ def words(path: Keys) -> str:
 
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
 #
-# Every key is checked when the file is read, and every line of a panel is built once, so that a fault is told before
+# Every key is checked when the file is read, and every line of a panel is built once, so that errors are reported before
 # anything runs: the file, the line, the key, why, and what to do.
 
-STUDY = {"name": str, "title": str, "seeds": (int, list), "settings": dict, "panels": list}
-PANEL = {
-    "name": str,
-    "domain": str,
-    "title": str,
-    "machine": str,
-    "success": (str, list),
-    "settings": dict,
-    "agents": list,
-}
-AGENT = {
-    "name": str,
-    "agent": str,
-    "k": (int, str),
-    "settings": dict,
-    "colour": str,
-    "seconds": (int, float),
-    "gigabytes": (int, float),
-}
-KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
+Kinds = dict[str, type | tuple[type, ...]]
+STUDY: Kinds = {"name": str, "title": str, "seeds": (int, list), "settings": dict, "panels": list}
+PANEL: Kinds = dict.fromkeys(("name", "domain", "title", "machine"), str)
+PANEL |= {"success": (str, list), "settings": dict, "agents": list}
+AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
+AGENT |= {"k": (int, str), "settings": dict, "seconds": (int, float), "gigabytes": (int, float)}
+KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict: "a table"}
 T = TypeVar("T")
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
@@ -125,16 +112,13 @@ def read_toml_study(path: Path) -> Study:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(str(path), text, str(error)) from error
+        found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
+        lines = text.splitlines() or [""]
+        line, column = (int(found[2]), int(found[3])) if found else (len(lines), len(lines[-1]) + 1)
+        where = Where(str(path), line, column, lines[min(line, len(lines)) - 1])
+        fault = f"this is not valid TOML: {found[1] if found else error}"
+        raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
     return _Reader(path, Places(str(path), text)).study(record)
-
-
-def _syntax_error(file: str, text: str, message: str) -> BadStudy:
-    found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", message, re.DOTALL)
-    lines = text.splitlines() or [""]
-    line, column = (int(found[2]), int(found[3])) if found else (len(lines), len(lines[-1]) + 1)
-    where = Where(file, line, column, lines[min(line, len(lines)) - 1])
-    return BadStudy(f"this is no TOML: {found[1] if found else message}", where=where, fix="https://toml.io shows how")
 
 
 class _Reader:
@@ -149,47 +133,44 @@ class _Reader:
         shared = record.get("settings", {})
         made = tuple(self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels))
         name, seeds = record.get("name", self.stem), record.get("seeds", TEN_SEEDS)
-        self.told(("seeds",), partial(resolve_seeds, seeds))
-        make = partial(Study, name=name, title=record.get("title", ""), panels=made, seeds=seeds)
-        return self.told(("panels",), make)
+        self.locate(("seeds",), lambda: resolve_seeds(seeds))
+        title = record.get("title", "")
+        return self.locate(("panels",), lambda: Study(name=name, title=title, panels=made, seeds=seeds))
 
     def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
         self.check(record, PANEL, keys, required=("domain",))
-        domain = record["domain"]
+        domain = Path(record["domain"])
         success = record.get("success", ())
-        lines = tuple(
-            self.line(agent, (*keys, "agents", n)) for n, agent in enumerate(self.tables(record, (*keys, "agents")))
-        )
+        agents = enumerate(self.tables(record, (*keys, "agents")))
+        lines = tuple(self.line(agent, (*keys, "agents", number)) for number, agent in agents)
         machine = None
         if "machine" in record:
-            machine = self.told((*keys, "machine"), partial(find_machine, record["machine"], self.folder))
+            machine = self.locate((*keys, "machine"), lambda: find_machine(record["machine"], self.folder))
         make = partial(
             Panel,
-            name=record.get("name", Path(domain).stem),
-            domain=self.domain(domain),
-            title=record.get("title") or record.get("name") or Path(domain).name,
+            name=record.get("name", domain.stem),
+            domain=self.domain(record["domain"]),
+            title=record.get("title") or record.get("name") or domain.name,
             lines=lines,
             machine=machine,
             success=(success,) if isinstance(success, str) else tuple(success),
             settings={**shared, **record.get("settings", {})},
         )
-        panel = self.told((*keys, "domain"), make, scopes=(keys,))
-        self.told((*keys, "success" if success else "domain"), lambda: panel.task)
+        panel = self.locate((*keys, "domain"), make, scopes=(keys,))
+        self.locate((*keys, "success" if success else "domain"), lambda: panel.task)
         for number, line in enumerate(lines):
             agent = (*keys, "agents", number)
             scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
-            self.told((*agent, "agent"), partial(_built, panel, line), scopes)
+            spec = self.locate((*agent, "agent"), partial(panel.specs, line, (0,)), scopes)[0]
+            self.locate((*agent, "agent"), spec.check, scopes)
         return panel
 
     def line(self, record: dict[str, Any], keys: Keys) -> Line:
         self.check(record, AGENT, keys, required=("agent",))
-        agent = record["agent"]
-        kind = self.told((*keys, "agent"), partial(kind_of, agent))
+        kind = self.locate((*keys, "agent"), lambda: kind_of(record["agent"]))
         k = record.get("k", next(field.default for field in fields(kind) if field.name == "k"))
-        self.told((*keys, "k"), partial(kind, k=k))
-        name = record.get("name", f"{agent} {k}")
-        rest = {key: record[key] for key in ("settings", "colour", "seconds", "gigabytes") if key in record}
-        return Line(name=name, agent=agent, k=k, **rest)
+        self.locate((*keys, "k"), lambda: kind(k=k))
+        return Line(**{"name": f"{record['agent']} {k}", **record, "k": k})
 
     def domain(self, name: str) -> str:
         """A name of the catalogue, or the path of a file beside the study; a misspelt name stays as it is."""
@@ -215,11 +196,11 @@ class _Reader:
     def tables(self, record: dict[str, Any], keys: Keys) -> list[Any]:
         found = record.get(str(keys[-1]), [])
         if not found:
-            raise self.fault(keys[:-1], f"{words(keys)}: there is none", SHAPE)
+            raise self.fault(keys[:-1], f"{words(keys)} is missing or empty", SHAPE)
         return list(found)
 
-    def told(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
-        """What `make` returns; a fault in it is told with its place in this file: of a key in these scopes that it names, if any."""
+    def locate(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
+        """What `make` returns; an error in it gets its place in this file: of a key in these scopes that it names, if any."""
         try:
             return make()
         except PdrmError as error:
@@ -230,11 +211,6 @@ class _Reader:
 
     def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:
         return BadStudy(why, where=self.places.of(keys), fix=fix)
-
-
-def _built(panel: Panel, line: Line) -> None:
-    """Build a line's first run, for the faults that come up in that."""
-    panel.specs(line, (0,))[0].check()
 
 
 # --- A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run.
@@ -256,7 +232,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     if file.suffix == ".toml":
         return read_toml_study(file)
     if file.suffix != ".py":
-        raise BadStudy(f"{file} is no study", fix="name a .toml file, or a .py file that sets STUDY")
+        raise BadStudy(f"{file} is not a study", fix="name a .toml file, or a .py file that sets STUDY")
     if not file.is_file():
         raise CannotOpen(f"{file} cannot be opened: no such file", fix="check the path")
     try:

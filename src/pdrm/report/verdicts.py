@@ -20,7 +20,7 @@ RULES = Markup(
 
 def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Section:
     """The table of claims, a row each; `anchors` says where the figure of each study is."""
-    rows = [_claim(one, anchors.get(one.claim.figure)) for one in judged]
+    rows = [_claim(one, anchors.get(one.claim.study)) for one in judged]
     return Section("claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -9,40 +10,45 @@ from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import Study
 
+# --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
+
+EXHAUSTIVE, CO_OBSERVED = {"counterfactuals": "exhaustive"}, {"counterfactuals": "co-observed"}
+AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "pdRM": ("q", "full", {}),
+    "1-pdRM": ("q", "1", {}),
+    "2-pdRM": ("q", "2", {}),
+    "CpRM": ("cprm", "full", EXHAUSTIVE),
+    "1-CpRM": ("cprm", "1", EXHAUSTIVE),
+    "2-CpRM": ("cprm", "2", EXHAUSTIVE),
+    "hierarchical pdRM": ("hrm", "full", {}),
+    "hierarchical 1-pdRM": ("hrm", "1", {}),
+    "hierarchical 2-pdRM": ("hrm", "2", {}),
+    "Q-CRA": ("cra-q", "full", {}),
+    "CQL-CRA": ("cra-cql", "full", {}),
+    "0-pdRM (ours)": ("q", "0", {}),
+    "1-CpRM, deduplicated (ours)": ("cprm", "1", {}),
+    "CpRM, co-observed (ours)": ("cprm", "full", CO_OBSERVED),
+}
+OURS = ("0-pdRM (ours)", "1-CpRM, deduplicated (ours)")
+
+
+def _line(name: str, seconds: float | None = None, gigabytes: float = 0.5, **settings: float) -> Line:
+    agent, k, own = AGENTS[name]
+    given = {**own, **settings}
+    return Line(name=name, agent=agent, k=k, settings=given, ours="ours" in name, seconds=seconds, gigabytes=gigabytes)
+
+
+def _panel(name: str, title: str, figure: str, success: str, lines: Iterable[Line]) -> Panel:
+    return Panel(name=name, domain=name, title=title, figure=figure, success=(success,), lines=tuple(lines))
+
+
 # --- Figure 2: LetterEnv, six agents.
 
-AS_PRINTED = {"counterfactuals": "exhaustive"}
-
+_LETTER = ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", *OURS, "CpRM, co-observed (ours)")
 LETTER = Study(
     name="letter",
     title="LetterEnv",
-    panels=(
-        Panel(
-            name="letter",
-            domain="letter",
-            title="LetterEnv",
-            figure="Figure 2",
-            success=("u2",),
-            lines=(
-                Line(name="pdRM", agent="q", k="full", seconds=0.1),
-                Line(name="1-pdRM", agent="q", k="1", seconds=0.1),
-                Line(name="CpRM", agent="cprm", k="full", settings=AS_PRINTED, seconds=0.1),
-                Line(name="1-CpRM", agent="cprm", k="1", settings=AS_PRINTED, seconds=0.1),
-                Line(name="Q-CRA", agent="cra-q", k="full", seconds=0.1),
-                Line(name="CQL-CRA", agent="cra-cql", k="full", seconds=0.1),
-                Line(name="0-pdRM (ours)", agent="q", k="0", ours=True, seconds=0.1),
-                Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True, seconds=0.1),
-                Line(
-                    name="CpRM, co-observed (ours)",
-                    agent="cprm",
-                    k="full",
-                    settings={"counterfactuals": "co-observed"},
-                    ours=True,
-                    seconds=0.1,
-                ),
-            ),
-        ),
-    ),
+    panels=(_panel("letter", "LetterEnv", "Figure 2", "u2", (_line(name, 0.1) for name in _LETTER)),),
 )
 
 
@@ -51,9 +57,8 @@ LETTER = Study(
 # The paper ends episodes after a time that depends on the machine. The runs here that are judged end them after so many
 # updates or counter operations: one per microsecond of the paper's limit. `maze-wall-clock` has the limits as printed.
 
-SIZES = ("5x5", "10x10", "20x20")
 SECONDS = {"5x5": 0.03, "10x10": 0.06, "20x20": 0.1}
-"""The paper's limits of an episode."""
+"""The paper's limits of an episode, by the size of the maze."""
 A_SECOND = 1_000_000
 """Updates or operations that stand for a second."""
 MOST_OPERATIONS = 10_000_000
@@ -72,171 +77,82 @@ COST = {  # (seconds, gigabytes) of one run, measured
 }
 
 
-def _paper(name: str, agent: str, k: str, size: str, settings: dict[str, Any] | None = None) -> Line:
-    seconds, gigabytes = COST.get((name, size), (0.5, 0.3))
-    return Line(name=name, agent=agent, k=k, settings=settings or {}, seconds=seconds, gigabytes=gigabytes)
+def _maze_line(name: str, size: str, **limit: float) -> Line:
+    return _line(name, *COST.get((name, size), (0.5, 0.3)), **limit)
 
 
-def _limited(size: str, limit: dict[str, Any], counting_limit: dict[str, Any]) -> tuple[Line, ...]:
+def _maze(size: str) -> Panel:
+    """The paper's agents; and ours: no stack at all (k = 0), and counterfactuals that stay within bounds."""
+    budget, title = round(A_SECOND * SECONDS[size]), size.replace("x", "×")
+    lines = [_maze_line(name, size) for name in ("pdRM", "1-pdRM")]
+    lines += [_maze_line(name, size, updates_per_episode=budget) for name in ("CpRM", "1-CpRM")]
+    lines += [_maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")]
+    lines += [_line("0-pdRM (ours)", 0.3), _line("1-CpRM, deduplicated (ours)", 0.4)]
+    lines += [_line("CpRM, co-observed (ours)", 2)] if size == "5x5" else []
+    return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", "home", lines)
+
+
+def _timed_maze(size: str) -> Panel:
     """The agents that ran into the paper's limit."""
-    as_printed = {"counterfactuals": "exhaustive", **limit}
-    return (
-        _paper("CpRM", "cprm", "full", size, as_printed),
-        _paper("1-CpRM", "cprm", "1", size, as_printed),
-        _paper("Q-CRA", "cra-q", "full", size, counting_limit),
-        _paper("CQL-CRA", "cra-cql", "full", size, counting_limit),
-    )
+    seconds, title = SECONDS[size], size.replace("x", "×")
+    lines = [_maze_line(name, size, seconds_per_episode=seconds) for name in ("CpRM", "1-CpRM")]
+    limits = {"seconds_per_episode": seconds, "operations_per_episode": MOST_OPERATIONS}
+    lines += [_maze_line(name, size, **limits) for name in ("Q-CRA", "CQL-CRA")]
+    beside = f"beside Appendix E, 1-TreasureMaze, {title}"
+    panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", beside, "home", lines)
+    return replace(panel, name=f"maze-{size}-wall-clock")
 
 
-def _ours(size: str) -> tuple[Line, ...]:
-    """No stack at all (k = 0), and counterfactuals that stay within bounds."""
-    none = Line(name="0-pdRM (ours)", agent="q", k="0", ours=True, seconds=0.3)
-    few = Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True, seconds=0.4)
-    co_observed = {"counterfactuals": "co-observed"}
-    near = Line(name="CpRM, co-observed (ours)", agent="cprm", k="full", settings=co_observed, ours=True, seconds=2)
-    return (none, few, near) if size == "5x5" else (none, few)
-
-
-def _panel(size: str) -> Panel:
-    budget = round(A_SECOND * SECONDS[size])
-    limits = {"updates_per_episode": budget}, {"operations_per_episode": budget}
-    paper = (_paper("pdRM", "q", "full", size), _paper("1-pdRM", "q", "1", size), *_limited(size, *limits))
-    return Panel(
-        name=f"maze-{size}",
-        domain=f"maze-{size}",
-        title=size.replace("x", "×"),
-        figure=f"Appendix E, 1-TreasureMaze, {size.replace('x', '×')}",
-        success=("home",),
-        lines=(*paper, *_ours(size)),
-    )
-
-
-def _timed_panel(size: str) -> Panel:
-    limit = {"seconds_per_episode": SECONDS[size]}
-    counting = {**limit, "operations_per_episode": MOST_OPERATIONS}
-    lines = _limited(size, limit, counting)
-    return Panel(
-        name=f"maze-{size}-wall-clock",
-        domain=f"maze-{size}",
-        title=f"{size.replace('x', '×')}, {SECONDS[size]:g} s per episode",
-        figure=f"beside Appendix E, 1-TreasureMaze, {size.replace('x', '×')}",
-        success=("home",),
-        lines=lines,
-    )
-
-
-MAZE = Study(name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=tuple(_panel(size) for size in SIZES))
+MAZE = Study(name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=tuple(map(_maze, SECONDS)))
 MAZE_WALL_CLOCK = Study(
     name="maze-wall-clock",
     title="1-TreasureMaze, with the paper's limits of wall-clock time",
-    panels=tuple(_timed_panel(size) for size in SIZES),
+    panels=tuple(map(_timed_maze, SECONDS)),
 )
 
 
 # --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes.
 
-
-def _line(name: str, agent: str, k: str, seconds: float, gigabytes: float) -> Line:
-    return Line(name=name, agent=agent, k=k, seconds=seconds, gigabytes=gigabytes, ours="ours" in name)
-
-
-def _multi_panel(size: str, *lines: Line) -> Panel:
-    name, title = f"multi-{size}", size.replace("x", "×")
-    return Panel(name=name, domain=name, title=title, success=("home",), lines=lines)
-
-
+_MULTI = {  # size -> the lines, with the seconds and gigabytes of one run
+    "10x10": (("pdRM", 10, 2.8), ("1-pdRM", 0.2, 0.3), (OURS[0], 18, 4.3), (OURS[1], 2, 0.3)),
+    "20x20": (("pdRM", 60, 10.8), ("1-pdRM", 0.7, 0.3), (OURS[1], 5, 0.4)),
+}
 MULTI = Study(
     name="multi",
     title="MultipleTreasureMaze",
     figure="Figure 3, right",
-    panels=(
-        _multi_panel(
-            "10x10",
-            _line("pdRM", "q", "full", 10, 2.8),
-            _line("1-pdRM", "q", "1", 0.2, 0.3),
-            _line("0-pdRM (ours)", "q", "0", 18, 4.3),
-            _line("1-CpRM, deduplicated (ours)", "cprm", "1", 2, 0.3),
-        ),
-        _multi_panel(
-            "20x20",
-            _line("pdRM", "q", "full", 60, 10.8),
-            _line("1-pdRM", "q", "1", 0.7, 0.3),
-            _line("1-CpRM, deduplicated (ours)", "cprm", "1", 5, 0.4),
-        ),
+    panels=tuple(
+        _panel(f"multi-{size}", size.replace("x", "×"), "", "home", (_line(*one) for one in lines))
+        for size, lines in _MULTI.items()
     ),
 )
 
 
 # --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents).
 
-APPROACHES: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("pdRM", "q", {}),
-    ("CpRM", "cprm", {"counterfactuals": "exhaustive"}),
-    ("hierarchical", "hrm", {}),
-)
-
-
-def _name(approach: str, k: str) -> str:
-    if approach == "hierarchical":
-        return f"hierarchical {'pdRM' if k == 'full' else f'{k}-pdRM'}"
-    return approach if k == "full" else f"{k}-{approach}"
-
-
-def _lines(views: tuple[str, ...]) -> tuple[Line, ...]:
-    paper = tuple(
-        Line(name=_name(approach, k), agent=agent, k=k, settings=settings)
-        for approach, agent, settings in APPROACHES
-        for k in views
-    )
-    none = Line(name="0-pdRM (ours)", agent="q", k="0", ours=True)
-    few = Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True)
-    return (*paper, none, few)
-
-
+_EIGHT = ["1-pdRM", "2-pdRM", "pdRM", "1-CpRM", "2-CpRM", "CpRM"]
+_EIGHT += ["hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM"]
+_FOUR_EIGHT = [name for name in _EIGHT if AGENTS[name][1] != "full"]
 DELIVER = Study(
     name="deliver",
     title="DeliverWorld",
     panels=(
-        Panel(
-            name="deliver-8",
-            domain="deliver-8",
-            title="DeliverWorld-8",
-            figure="Figure 4, left",
-            success=("done",),
-            lines=_lines(("1", "2", "full")),
-        ),
-        Panel(
-            name="deliver-4-8",
-            domain="deliver-4-8",
-            title="DeliverWorld-4-8",
-            figure="Figure 4, right",
-            success=("done",),
-            lines=_lines(("1", "2")),
-        ),
+        _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", "done", map(_line, (*_EIGHT, *OURS))),
+        _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", "done", map(_line, (*_FOUR_EIGHT, *OURS))),
     ),
 )
 
 
 # --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
 
-_SEEN = tuple(
+_SEEN = [
     Line(name="pdRM" if k == 5 else f"{k}-pdRM", agent="q", k=str(k), colour=f"{k}-pdRM", seconds=0.1)
     for k in range(1, 6)
-)
-
+]
 PAINT = Study(
     name="paint",
     title="PaintWorld",
-    panels=(
-        Panel(
-            name="paint",
-            domain="paint",
-            title="PaintWorld",
-            figure="Appendix C",
-            success=("clean",),
-            lines=(*_SEEN, Line(name="0-pdRM (ours)", agent="q", k="0", ours=True, seconds=0.1)),
-        ),
-    ),
+    panels=(_panel("paint", "PaintWorld", "Appendix C", "clean", (*_SEEN, _line("0-pdRM (ours)", 0.1))),),
 )
 
 
@@ -244,49 +160,25 @@ PAINT = Study(
 
 WITH, WITHOUT, RECURRENT = "PPO + 1-pdRM", "PPO", "recurrent PPO"
 WATER_MAPS = ("water-17", "water-20")
-_PRINTED = {
-    "n_envs": 5,
-    "n_steps": 10_000,
-    "linear_decay": True,
-    "clip_range": 0.15,
-    "target_kl": 0.3,
-    "clip_range_vf": 1_000.0,
-    "test_every": 100_000,
-}
-_PRINTED_PPO = {**_PRINTED, "batch_size": 3_000, "n_epochs": 30, "gamma": 0.99, "gae_lambda": 0.9, "vf_coef": 0.5}
-_PRINTED_RPPO = {
-    **_PRINTED,
-    "batch_size": 2_000,
-    "n_epochs": 20,
-    "gamma": 0.95,
-    "gae_lambda": 0.95,
-    "vf_coef": 1.0,
-    "sequence_length": 20,
-}
-_PRINTED_STEPS = {"water-17": 3_000_000, "water-20": 5_000_000}
-_PPO_RATE = {"water-17": 3e-6, "water-20": 3e-5}
-_RPPO_RATE = {"water-17": 3e-9, "water-20": 3e-6}
+_PRINTED = {"n_envs": 5, "n_steps": 10_000, "linear_decay": True, "net_arch": (64, 64), "test_every": 100_000}
+_CLIPPED = {"clip_range": 0.15, "target_kl": 0.3, "clip_range_vf": 1_000.0}
+_UNTUNED = {"ent_coef": 0.0, "reward_scale": 1.0, "reward_clip": None, "staggered": False, "test_episodes": 5}
+"""Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
+_PRINTED_PPO = {"batch_size": 3_000, "n_epochs": 30, "gamma": 0.99, "gae_lambda": 0.9, "vf_coef": 0.5}
+_PRINTED_RPPO = {"batch_size": 2_000, "n_epochs": 20, "gamma": 0.95, "gae_lambda": 0.95, "vf_coef": 1.0}
+_LSTM = {"sequence_length": 20, "lstm_hidden_size": 256}
+_BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
+"""Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""
 _SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
 """Ours: rewards a thousandth, and the clipping of values with them."""
 
 
 def _water_panel(
-    name: str,
-    lines: tuple[Line, ...],
-    study: str = "water",
-    machine: str | None = None,
-    figure: str = "beside Figure 5",
+    name: str, lines: Iterable[Line], study: str, machine: str | None = None, figure: str = "beside Figure 5"
 ) -> Panel:
     side = name.removeprefix("water-")
-    return Panel(
-        name=f"{study}-{side}",
-        domain=name,
-        machine=machine,
-        title=f"{side} × {side}",
-        figure=figure,
-        success=("done",),
-        lines=lines,
-    )
+    panel = _panel(name, f"{side} × {side}", figure, "done", lines)
+    return replace(panel, name=f"{study}-{side}", machine=machine)
 
 
 def _three(ppo: dict[str, Any], rppo: dict[str, Any], *, ours: bool) -> tuple[Line, ...]:
@@ -300,17 +192,13 @@ def _three(ppo: dict[str, Any], rppo: dict[str, Any], *, ours: bool) -> tuple[Li
 
 def _printed(name: str, study: str = "water", **rewards: float) -> Panel:
     """The paper's settings, but for what is given."""
-    steps = {"total_timesteps": _PRINTED_STEPS[name], "net_arch": (64, 64), **_UNTUNED}
-    lines = _three(
-        {**steps, **_PRINTED_PPO, "learning_rate": _PPO_RATE[name], **rewards},
-        {**steps, **_PRINTED_RPPO, "learning_rate": _RPPO_RATE[name], **rewards, "lstm_hidden_size": 256},
-        ours=bool(rewards),
-    )
-    return _water_panel(name, lines, study) if rewards else _water_panel(name, lines, figure="Figure 5")
+    steps, ppo_rate, rppo_rate = _BY_MAP[name]
+    shared = {**_PRINTED, **_CLIPPED, **_UNTUNED, "total_timesteps": steps, **rewards}
+    ppo = {**shared, **_PRINTED_PPO, "learning_rate": ppo_rate}
+    rppo = {**shared, **_PRINTED_RPPO, **_LSTM, "learning_rate": rppo_rate}
+    figure = "beside Figure 5" if rewards else "Figure 5"
+    return _water_panel(name, _three(ppo, rppo, ours=bool(rewards)), study, figure=figure)
 
-
-_UNTUNED = {"ent_coef": 0.0, "reward_scale": 1.0, "reward_clip": None, "staggered": False, "test_episodes": 5}
-"""Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
 
 WATER = Study(name="water", title="WaterWorld", panels=tuple(_printed(name) for name in WATER_MAPS))
 WATER_SCALED = Study(
@@ -329,26 +217,15 @@ WATER_TUNED, WATER_STRICT = (
         ("water-strict", "WaterWorld, tuned, with the strict machine", "water-strict"),
     )
 )
+_OFF_POLICY = [
+    Line(name=f"{agent.upper()} + {name}", agent=agent, k=1, settings={"counterfactuals": imagined}, ours=True)
+    for agent in ("dqn", "sac")
+    for imagined, name in ((0, "1-pdRM"), (2, "1-CpRM"))
+]
 WATER_OFF_POLICY = Study(
     name="water-off-policy",
     title="WaterWorld, off-policy agents",
-    panels=(
-        _water_panel(
-            "water-17",
-            tuple(
-                Line(
-                    name=f"{agent.upper()} + {'1-CpRM' if imagined else '1-pdRM'}",
-                    agent=agent,
-                    k=1,
-                    settings={"counterfactuals": imagined},
-                    ours=True,
-                )
-                for agent in ("dqn", "sac")
-                for imagined in (0, 2)
-            ),
-            "water-off-policy",
-        ),
-    ),
+    panels=(_water_panel("water-17", _OFF_POLICY, "water-off-policy"),),
 )
 
 
@@ -378,33 +255,22 @@ EVERY = (*STUDIES, *ON_REQUEST)
 
 
 def figures(names: list[str], seeds: int | None = None) -> list[Study]:
-    """The studies of these names (`maze`), or single panels of them (`maze-5x5`); without names, all in the paper.
+    """The studies of these names (`maze`), or single panels of them (`maze-5x5`), each panel once; without names, the tabular ones.
 
     >>> [study.name for study in figures([])]
     ['letter', 'maze', 'multi', 'deliver', 'paint']
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
-    return [study.seeded(seeds) for study in (_once([_figure(name) for name in names]) if names else STUDIES)]
-
-
-def _once(studies: list[Study]) -> list[Study]:
-    """The studies without panels that an earlier one has."""
-    found: list[Study] = []
-    for study in studies:
-        earlier = {panel.name for one in found for panel in one.panels}
-        panels = tuple(panel for panel in study.panels if panel.name not in earlier)
-        found += [replace(study, panels=panels)] if panels else []
-    return found
-
-
-def _figure(name: str) -> Study:
-    for study in EVERY:
-        if study.name == name:
-            return study
+    known = {study.name: study for study in EVERY}
     for study in EVERY:
         for panel in study.panels:
-            if panel.name == name:
-                return replace(study, panels=(panel,))
-    known = [study.name for study in EVERY] + [panel.name for study in EVERY for panel in study.panels]
-    raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, known))
+            known.setdefault(panel.name, replace(study, panels=(panel,)))
+    found: list[Study] = []
+    for name in names or [study.name for study in STUDIES]:
+        if name not in known:
+            raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, known))
+        earlier = {panel.name for one in found for panel in one.panels}
+        panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
+        found += [replace(known[name], panels=panels)] if panels else []
+    return [study.seeded(seeds) for study in found]

@@ -34,8 +34,7 @@ def known_curves(study: Study, panel: Panel, line: Line, store: Store) -> Curves
 
 def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies of which something is known, in order."""
-    every = ((study, panel, line) for study in studies for panel in study.panels for line in panel.lines)
-    found = ((study, known_curves(study, panel, line, store)) for study, panel, line in every)
+    found = ((study, known_curves(study, panel, line, store)) for study in studies for panel, line in study.lines())
     return [(study, curves) for study, curves in found if curves is not None]
 
 
