@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Protocol
 
 from pdrm.drawing.label_tokens import VARIABLE, Line, Name, Tokens, join, make_line, rename, spell_number
-from pdrm.machines.transitions import Otherwise
-from pdrm.machines.wellformed import Machine, Rule
+from pdrm.machines.transitions import Otherwise, Rule
+from pdrm.machines.wellformed import Machine
 
 MOST_LINES = 4
 """Lines on an edge that are readable without merging."""
@@ -98,13 +97,6 @@ def _merge(lines: Iterable[Line], key: Callable[[Line], Line], merge: Callable[[
     return [merge(group) for group in groups.values()]
 
 
-class NamedMachine(Machine[Rule], Protocol):
-    """A machine of any of the three kinds."""
-
-    @property
-    def name(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Edge:
     """All the rules from one state to another, in lines.
@@ -149,7 +141,7 @@ class Figure:
         object.__setattr__(self, "loops", {edge.source: edge for edge in self.edges if edge.loop})
 
 
-def make_figure(machine: NamedMachine) -> Figure:
+def make_figure(machine: Machine[Rule]) -> Figure:
     """What to draw of a machine."""
     parallel: dict[tuple[str, str], list[Line]] = {}
     for rule in machine.transitions:
@@ -176,7 +168,7 @@ def tokenize_otherwise(otherwise: Otherwise) -> Tokens:
             return ("otherwise: error",)
 
 
-def _name_variables(machine: NamedMachine, families: list[Family]) -> dict[tuple[str, ...], str]:
+def _name_variables(machine: Machine[Rule], families: list[Family]) -> dict[tuple[str, ...], str]:
     """A name for each list of values, none of which the machine uses."""
     used: set[str] = {"z", *machine.events}
     for rule in machine.transitions:

@@ -13,8 +13,10 @@ from html import escape
 from math import ceil, hypot
 from threading import Lock
 
-from pdrm.drawing.figure import Edge, Figure, NamedMachine, make_figure
+from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
+from pdrm.machines.transitions import Rule
+from pdrm.machines.wellformed import Machine
 
 PNG_DPI = 200
 """Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""
@@ -147,7 +149,7 @@ START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
 
-def to_dot(machine: NamedMachine, *, title: bool = False) -> str:
+def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
     """A machine in Graphviz's language."""
     return figure_dot(make_figure(machine), title=title)
 

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple
 from pathlib import Path
 
-from pdrm.drawing.figure import NamedMachine
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
+from pdrm.machines.transitions import Rule
+from pdrm.machines.wellformed import Machine
 
-MACHINE_FORMATS: dict[str, Callable[[NamedMachine, bool], bytes]] = {
+MACHINE_FORMATS: dict[str, Callable[[Machine[Rule], bool], bytes]] = {
     "svg": lambda machine, title: render_dot(to_dot(machine, title=title), "svg"),
     "png": lambda machine, title: render_dot(to_dot(machine, title=title), "png"),
     "dot": lambda machine, title: to_dot(machine, title=title).encode(),
@@ -35,7 +36,7 @@ NUMBERS = ("step", "reward")
 """Columns of a run's table that are aligned to the right."""
 
 
-def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = False) -> None:
+def draw(machine: Machine[Rule], path: str | os.PathLike[str], *, title: bool = False) -> None:
     """Draw a machine into a file, in the format its ending names.
 
     >>> import tempfile
@@ -48,7 +49,7 @@ def draw(machine: NamedMachine, path: str | os.PathLike[str], *, title: bool = F
     write_atomically(Path(path), render(machine, Path(path).suffix, title=title))
 
 
-def render(machine: NamedMachine, format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
+def render(machine: Machine[Rule], format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
     """A machine drawn in a format: one of `FORMATS`, with or without the dot."""
     return MACHINE_FORMATS[_check_format(format, FORMATS)](machine, title)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Edge, Figure, NamedMachine, make_figure
+from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
+from pdrm.machines.transitions import Rule
+from pdrm.machines.wellformed import Machine
 
 SIGNS = {
     " | ": r" \mid ",
@@ -124,7 +126,7 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 """
 
 
-def to_tikz(machine: NamedMachine, *, title: bool = False, standalone: bool = True) -> str:
+def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = True) -> str:
     """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
     figure = make_figure(machine)
     picture = _picture(figure, lay_out(figure_dot(figure)), title)

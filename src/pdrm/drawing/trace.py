@@ -14,8 +14,7 @@ from pdrm.machines.configurations import Configuration, Run, Step
 from pdrm.machines.counting import CountingStep
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.reward_machine import RewardStep
-from pdrm.machines.transitions import Stack
-from pdrm.machines.wellformed import Rule
+from pdrm.machines.transitions import Rule, Stack
 from pdrm.machines.zero_patterns import pattern_text
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")

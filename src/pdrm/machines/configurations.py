@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from pdrm.errors import MachineFinished, UndefinedMove, UnknownConfiguration, did_you_mean
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.guards import Label, label_text
+from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack, Transition
 
 
@@ -137,19 +136,3 @@ def read_word(
     while steps[-1].after.state not in final and len(steps) <= len(labels):
         steps.append(read(steps[-1], labels[len(steps) - 1]))
     return Run(tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final)
-
-
-def check_state(state: str, machine: str, states: Collection[str], final: Collection[str]) -> None:
-    """Raise unless a label can be read in this state of the machine."""
-    if state in final:
-        raise MachineFinished(f"`{state}` is a final state of machine `{machine}`", fix="begin a new episode")
-    if state not in states:
-        raise UnknownConfiguration(f"`{state}` is not a state of `{machine}`", fix=did_you_mean(state, states))
-
-
-def no_rule(machine: str, label: Label, configuration: object) -> UndefinedMove:
-    """The error of `otherwise error`."""
-    return UndefinedMove(
-        f"machine `{machine}` has no rule for label {label_text(label)} at {configuration}",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
-    )

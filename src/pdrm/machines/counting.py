@@ -12,19 +12,28 @@ from dataclasses import dataclass, field
 
 from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Run, add_up, check_state, no_rule, read_word
+from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.findings import inspect_counting
-from pdrm.machines.guards import Guard, Label, Silent, check_guard
-from pdrm.machines.transitions import Otherwise, number_text, reward_of
-from pdrm.machines.wellformed import find_faults, group_by_source, states_of
-from pdrm.machines.zero_patterns import ANY_VALUE, NONZERO, ZERO, Pattern, find_counting_clashes, pattern_text
+from pdrm.machines.guards import Guard, Label
+from pdrm.machines.transitions import Otherwise, Rule, number_text
+from pdrm.machines.wellformed import find_faults
+from pdrm.machines.zero_patterns import (
+    ANY_VALUE,
+    NONZERO,
+    ZERO,
+    CountingMachine,
+    CountingRule,
+    Pattern,
+    find_counting_clashes,
+    pattern_text,
+)
 
 MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class CountingTransition:
+class CountingTransition(CountingRule):
     """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
     `changes` adds to it.
 
@@ -43,15 +52,9 @@ class CountingTransition:
     where: Where | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_guard(self.guard)
+        Rule.__post_init__(self)
         object.__setattr__(self, "tests", tuple(self.tests))
         object.__setattr__(self, "changes", tuple(_integer(change) for change in self.changes))
-        object.__setattr__(self, "reward", reward_of(self.reward))
-
-    @property
-    def silent(self) -> bool:
-        """Whether the rule reads no label."""
-        return isinstance(self.guard, Silent)
 
     def allows(self, counters: tuple[int, ...]) -> bool:
         """Whether the counters pass the tests."""
@@ -116,7 +119,7 @@ class CountingStep:
 
 
 @dataclass(frozen=True, slots=True)
-class CountingRewardAutomaton:
+class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
 
     `states` may be left out as for a pushdown machine.
@@ -146,16 +149,9 @@ class CountingRewardAutomaton:
     _from: dict[str, tuple[CountingTransition, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
-        if not self.states:
-            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
+        self.fill_in()
         raise_all([*find_faults(self), *_find_counting_faults(self)])
         raise_all(find_counting_clashes(self))
-
-    def rules_from(self, state: str) -> tuple[CountingTransition, ...]:
-        """The rules that leave a state, in the order they were written."""
-        return self._from[state]
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -177,7 +173,7 @@ class CountingRewardAutomaton:
         self, configuration: CountingConfiguration, label: Label, most_silent: int = MOST_SILENT_MOVES
     ) -> CountingStep:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
-        check_state(configuration.state, self.name, self._from, self.final)
+        self.check_state(configuration.state)
         if len(configuration.counters) != self.counters or any(value < 0 for value in configuration.counters):
             fault = f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
             raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
@@ -186,22 +182,19 @@ class CountingRewardAutomaton:
 
     def run(self, word: Iterable[Label], most_silent: int = MOST_SILENT_MOVES) -> Run[CountingStep]:
         """Read a word from the start, up to the final state if one is reached."""
-
-        def read(last: CountingStep, label: Label) -> CountingStep:
-            return self._step(last.after, label, most_silent)
-
-        return read_word(word, self.alphabet, self.final, self.begin(most_silent), read)
+        first = self.begin(most_silent)
+        return read_word(
+            word, self.alphabet, self.final, first, lambda last, label: self._step(last.after, label, most_silent)
+        )
 
     def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
         rule = self.rule(before.state, label, before.counters)
         if rule is not None:
             after = CountingConfiguration(rule.target, rule.change(before.counters))
             return self._after_silent(CountingStep(label, before, rule, after, add_up([rule.reward]), 1), most_silent)
-        if self.otherwise.action == "error":
-            raise no_rule(self.name, label, before)
-        target = before.state if self.otherwise.target is None else self.otherwise.target
-        after, paid = CountingConfiguration(target, before.counters), add_up([self.otherwise.reward])
-        return self._after_silent(CountingStep(label, before, None, after, paid, 1), most_silent)
+        after = CountingConfiguration(self.otherwise_leads_to(label, before), before.counters)
+        step = CountingStep(label, before, None, after, add_up([self.otherwise.reward]), 1)
+        return self._after_silent(step, most_silent)
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pdrm.errors import Finding, TooManyCases
 from pdrm.machines.guards import events_of
 from pdrm.machines.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
-from pdrm.machines.transitions import ANY, NONE
-from pdrm.machines.wellformed import Machine, Rule, labels_left
-from pdrm.machines.zero_patterns import Case, CountingMachine, pattern_text, reachable_cases, rules_in
+from pdrm.machines.transitions import ANY, NONE, Rule
+from pdrm.machines.wellformed import Machine, labels_left
+from pdrm.machines.zero_patterns import Case, CountingMachine, CountingRule, pattern_text, reachable_cases, rules_in
 
-
-class Situation(Protocol):
-    """A state and what rules look at there: a `Head` of a pushdown machine, a `Case` of a counting automaton."""
-
-    @property
-    def state(self) -> str: ...
-
-
-S = TypeVar("S", bound=Situation)
+S = TypeVar("S", Head, Case)
+"""A situation: a state and what rules look at there."""
 R = TypeVar("R", bound=Rule)
 
 
@@ -40,7 +33,7 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         return _give_up(error)
 
 
-def inspect_counting(machine: CountingMachine) -> list[Finding]:
+def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
     """Every warning about a counting automaton, or about a reward machine as one without counters."""
 
     def describe(cases: list[Case]) -> str:

@@ -20,16 +20,16 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Configuration, Move, Run, Step, check_state, no_rule, read_word
+from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
 from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown_analysis import find_endless_silent_moves
+from pdrm.machines.pushdown_analysis import PushdownSystem, find_endless_silent_moves
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from pdrm.machines.wellformed import find_bad_names, find_clashes, find_faults, group_by_source, states_of
+from pdrm.machines.wellformed import find_bad_names, find_clashes, find_faults
 
 
 @dataclass(frozen=True, slots=True)
-class PushdownRewardMachine:
+class PushdownRewardMachine(PushdownSystem):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
@@ -56,17 +56,10 @@ class PushdownRewardMachine:
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
-        if not self.states:
-            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
+        self.fill_in()
         raise_all([*find_faults(self), *_find_stack_faults(self)])
         raise_all(_find_pushdown_clashes(self))
         raise_all(find_endless_silent_moves(self))
-
-    def rules_from(self, state: str) -> tuple[Transition, ...]:
-        """The rules that leave a state, in the order they were written."""
-        return self._from[state]
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -89,7 +82,11 @@ class PushdownRewardMachine:
 
     def step(self, configuration: Configuration, label: Label) -> Step:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
-        self._check(configuration)
+        self.check_state(configuration.state)
+        for symbol in configuration.stack:
+            if symbol not in self.stack:
+                fix = did_you_mean(symbol, self.stack)
+                raise UnknownConfiguration(f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix)
         self.alphabet.check(label)
         return self._step(configuration, label)
 
@@ -101,31 +98,19 @@ class PushdownRewardMachine:
 
     def _step(self, before: Configuration, label: Label) -> Step:
         rule = self.rule(before.state, label, before.top)
-        move = self._otherwise(before, label) if rule is None else _apply(rule, before)
+        if rule is not None:
+            move = _apply(rule, before)
+        else:
+            after = Configuration(self.otherwise_leads_to(label, before), before.stack)
+            move = Move(None, before, after, self.otherwise.reward)
         return Step(label, before, (move, *self._silent_moves(move.after)))
 
     def _silent_moves(self, here: Configuration) -> list[Move]:
         moves: list[Move] = []
-        rule = self.rule(here.state, None, here.top)
-        while rule is not None:
+        while (rule := self.rule(here.state, None, here.top)) is not None:
             moves.append(_apply(rule, here))
             here = moves[-1].after
-            rule = self.rule(here.state, None, here.top)
         return moves
-
-    def _otherwise(self, before: Configuration, label: Label) -> Move:
-        if self.otherwise.action == "error":
-            raise no_rule(self.name, label, before)
-        target = before.state if self.otherwise.target is None else self.otherwise.target
-        return Move(None, before, Configuration(target, before.stack), self.otherwise.reward)
-
-    def _check(self, configuration: Configuration) -> None:
-        """Raise unless the configuration is one of this machine's from which a label can be read."""
-        check_state(configuration.state, self.name, self._from, self.final)
-        for symbol in configuration.stack:
-            if symbol not in self.stack:
-                fix = did_you_mean(symbol, self.stack)
-                raise UnknownConfiguration(f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix)
 
 
 def _apply(rule: Transition, before: Configuration) -> Move:
@@ -157,14 +142,9 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
 
 def _find_pushdown_clashes(machine: PushdownRewardMachine) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once, each with a label and a top where they do."""
-
-    def place(one: Transition, other: Transition) -> str | None:
-        top = _common_top(one, other, machine.stack[0])
-        return None if top is None else f" and top {top}"
-
     return find_clashes(
         machine,
-        place,
+        lambda one, other: (top := _common_top(one, other, machine.stack[0])) and f" and top {top}",
         fix="make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other",
         silent_fix="let the silent rule start in a state of its own, or name other tops",
     )

@@ -7,11 +7,12 @@ is popped, sooner or later, in states that depend on its head alone. `_Saturatio
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
 from pdrm.machines.alphabet import Cube
@@ -21,12 +22,15 @@ from pdrm.machines.transitions import ANY, Transition
 from pdrm.machines.wellformed import Machine, labels_left
 
 
-class PushdownSystem(Machine[Transition], Protocol):
+class PushdownSystem(Machine[Transition], ABC):
     """What the analysis needs of a pushdown machine; `PushdownRewardMachine`, checked here when it is built, has it."""
 
-    @property
-    def stack(self) -> tuple[str, ...]: ...
+    __slots__ = ()
+    stack: tuple[str, ...]
+
+    @abstractmethod
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None: ...
+    @abstractmethod
     def begin(self) -> Step: ...
 
 

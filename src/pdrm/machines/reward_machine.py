@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Run, add_up, check_state, no_rule, read_word
+from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.findings import inspect_counting
-from pdrm.machines.guards import Guard, Label, Silent, check_guard
-from pdrm.machines.transitions import Otherwise, number_text, reward_of
-from pdrm.machines.wellformed import find_faults, group_by_source, states_of
-from pdrm.machines.zero_patterns import Pattern, find_counting_clashes
+from pdrm.machines.guards import Guard, Label
+from pdrm.machines.transitions import Otherwise, number_text
+from pdrm.machines.wellformed import find_faults
+from pdrm.machines.zero_patterns import CountingMachine, CountingRule, Pattern, find_counting_clashes
 
 
 @dataclass(frozen=True, slots=True)
-class RewardTransition:
+class RewardTransition(CountingRule):
     """One rule: where it starts, where it leads, what it reads and pays.
 
     >>> from pdrm.machines.guards import Event
@@ -33,17 +32,8 @@ class RewardTransition:
     guard: Guard
     reward: float
     where: Where | None = field(default=None, compare=False, repr=False)
-    tests: ClassVar[Pattern] = ()
-    changes: ClassVar[tuple[int, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_guard(self.guard)
-        object.__setattr__(self, "reward", reward_of(self.reward))
-
-    @property
-    def silent(self) -> bool:
-        """Whether the rule reads no label: a fault in a reward machine."""
-        return isinstance(self.guard, Silent)
+    tests: Pattern = field(default=(), init=False, compare=False, repr=False)
+    changes: tuple[int, ...] = field(default=(), init=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"
@@ -71,7 +61,7 @@ class RewardStep:
 
 
 @dataclass(frozen=True, slots=True)
-class RewardMachine:
+class RewardMachine(CountingMachine[RewardTransition]):
     """⟨U, u₀, F, Σ, δ_u, δ_r⟩; `transitions` hold δ_u and δ_r, and `states` may be left out as for a pushdown machine.
 
     >>> from pdrm.machines.guards import Event
@@ -92,19 +82,12 @@ class RewardMachine:
     states: tuple[str, ...] = ()
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
     _from: dict[str, tuple[RewardTransition, ...]] = field(init=False, repr=False, compare=False)
-    counters: ClassVar[int] = 0
+    counters: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
-        if not self.states:
-            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        object.__setattr__(self, "_from", group_by_source((*self.states, *self.final), self.transitions))
-        raise_all([*find_faults(self), *_silent_rules(self)])
+        self.fill_in()
+        raise_all([*find_faults(self), *_find_silent_rules(self)])
         raise_all(find_counting_clashes(self))
-
-    def rules_from(self, state: str) -> tuple[RewardTransition, ...]:
-        """The rules that leave a state, in the order they were written."""
-        return self._from[state]
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -121,7 +104,7 @@ class RewardMachine:
 
     def step(self, configuration: RewardConfiguration, label: Label) -> RewardStep:
         """Read one label: the rule that applies, or `otherwise`."""
-        check_state(configuration.state, self.name, self._from, self.final)
+        self.check_state(configuration.state)
         self.alphabet.check(label)
         return self._step(configuration, label)
 
@@ -135,13 +118,11 @@ class RewardMachine:
         rule = self.rule(before.state, label)
         if rule is not None:
             return RewardStep(label, before, rule, RewardConfiguration(rule.target), add_up([rule.reward]))
-        if self.otherwise.action == "error":
-            raise no_rule(self.name, label, before)
-        target = before.state if self.otherwise.target is None else self.otherwise.target
-        return RewardStep(label, before, None, RewardConfiguration(target), add_up([self.otherwise.reward]))
+        after = RewardConfiguration(self.otherwise_leads_to(label, before))
+        return RewardStep(label, before, None, after, add_up([self.otherwise.reward]))
 
 
-def _silent_rules(machine: RewardMachine) -> Iterator[PdrmError]:
+def _find_silent_rules(machine: RewardMachine) -> Iterator[PdrmError]:
     for rule in machine.transitions:
         if rule.silent:
             yield CannotRead(

@@ -22,8 +22,28 @@ Stack = tuple[str, ...]
 """A stack's symbols, top first."""
 
 
+class Rule:
+    """What the rules of all three kinds of machine have."""
+
+    __slots__ = ()
+    source: str
+    target: str
+    guard: Guard
+    reward: float
+    where: Where | None
+
+    def __post_init__(self) -> None:
+        check_guard(self.guard)
+        object.__setattr__(self, "reward", reward_of(self.reward))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the rule reads no label."""
+        return isinstance(self.guard, Silent)
+
+
 @dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Rule):
     """One rule: where it starts, where it leads, what it reads, looks at, pushes and pays.
 
     >>> from pdrm.machines.guards import Event
@@ -41,14 +61,8 @@ class Transition:
     where: Where | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_guard(self.guard)
+        Rule.__post_init__(self)
         object.__setattr__(self, "push", tuple(self.push))
-        object.__setattr__(self, "reward", reward_of(self.reward))
-
-    @property
-    def silent(self) -> bool:
-        """Whether the rule reads no label."""
-        return isinstance(self.guard, Silent)
 
     def looks_at(self, top: str | None) -> bool:
         """Whether the rule applies to this top symbol (None: the empty stack)."""

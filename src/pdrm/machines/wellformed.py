@@ -10,73 +10,84 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from pdrm.errors import (
     BadName,
     BadReward,
     DuplicateName,
     FinalStateWithRules,
+    MachineFinished,
     MissingHeader,
     Nondeterministic,
     PdrmError,
     TooManyCases,
+    UndefinedMove,
+    UnknownConfiguration,
     UnknownEvent,
     UnknownState,
     Where,
     did_you_mean,
 )
 from pdrm.machines.alphabet import Alphabet, Cube
-from pdrm.machines.guards import Guard, events_of, label_text
-from pdrm.machines.transitions import NONE, Otherwise
+from pdrm.machines.configurations import HasState
+from pdrm.machines.guards import Label, events_of, label_text
+from pdrm.machines.transitions import NONE, Otherwise, Rule
 
 NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
 RESERVED_EVENTS = (NONE, "true", "false")
-
-
-class Rule(Protocol):
-    """What the rules of all three kinds of machine have."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def guard(self) -> Guard: ...
-    @property
-    def reward(self) -> float: ...
-    @property
-    def where(self) -> Where | None: ...
-    @property
-    def silent(self) -> bool: ...
 
 
 R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
-class Machine(Protocol[R_co]):
+class Machine(Generic[R_co]):
     """What all three kinds of machine have."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def events(self) -> tuple[str, ...]: ...
-    @property
-    def exclusive(self) -> tuple[tuple[str, ...], ...]: ...
-    @property
-    def states(self) -> tuple[str, ...]: ...
-    @property
-    def start(self) -> str: ...
-    @property
-    def final(self) -> tuple[str, ...]: ...
-    @property
-    def otherwise(self) -> Otherwise: ...
-    @property
-    def transitions(self) -> tuple[R_co, ...]: ...
-    @property
-    def alphabet(self) -> Alphabet: ...
-    def rules_from(self, state: str) -> tuple[R_co, ...]: ...
+    __slots__ = ()
+    name: str
+    events: tuple[str, ...]
+    start: str
+    final: tuple[str, ...]
+    otherwise: Otherwise
+    transitions: tuple[R_co, ...]
+    exclusive: tuple[tuple[str, ...], ...]
+    states: tuple[str, ...]
+    alphabet: Alphabet
+    _from: dict[str, tuple[R_co, ...]]
+
+    def fill_in(self) -> None:
+        """Set the fields that follow from the others: the alphabet, the rules by state, and the states if not declared."""
+        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
+        if not self.states:
+            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
+        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
+        for rule in self.transitions:
+            leaving.setdefault(rule.source, []).append(rule)
+        object.__setattr__(self, "_from", {state: tuple(rules) for state, rules in leaving.items()})
+
+    def rules_from(self, state: str) -> tuple[R_co, ...]:
+        """The rules that leave a state, in the order they were written."""
+        return self._from[state]
+
+    def check_state(self, state: str) -> None:
+        """Raise unless a label can be read in this state."""
+        if state in self.final:
+            raise MachineFinished(f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode")
+        if state not in self._from:
+            raise UnknownConfiguration(
+                f"`{state}` is not a state of `{self.name}`", fix=did_you_mean(state, self._from)
+            )
+
+    def otherwise_leads_to(self, label: Label, configuration: HasState) -> str:
+        """The state that `otherwise` leads to, or `UndefinedMove` where it says `error`."""
+        if self.otherwise.action == "error":
+            raise UndefinedMove(
+                f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
+                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+            )
+        return configuration.state if self.otherwise.target is None else self.otherwise.target
 
 
 # --- Rules by state
@@ -91,14 +102,6 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
     sources = dict.fromkeys(rule.source for rule in rules)
     first = [start] if start in sources or not sources else []
     return tuple(state for state in dict.fromkeys([*first, *sources]) if state not in ended)
-
-
-def group_by_source(states: Iterable[str], rules: Iterable[R]) -> dict[str, tuple[R, ...]]:
-    """The rules that leave each state, in the order they were written."""
-    leaving: dict[str, list[R]] = {state: [] for state in states}
-    for rule in rules:
-        leaving.setdefault(rule.source, []).append(rule)
-    return {state: tuple(found) for state, found in leaving.items()}
 
 
 def labels_left(machine: Machine[Rule], state: str, rules: Sequence[Rule]) -> list[Cube]:

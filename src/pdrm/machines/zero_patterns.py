@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooManyCases
-from pdrm.machines.wellformed import Machine, Rule, find_clashes, labels_left
+from pdrm.machines.transitions import Rule
+from pdrm.machines.wellformed import Machine, find_clashes, labels_left
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -21,20 +22,22 @@ MOST_CASES = 10_000
 """States and zero patterns looked at for warnings."""
 
 
-class CountingRule(Rule, Protocol):
+class CountingRule(Rule):
     """A rule that tests counters and changes them."""
 
-    @property
-    def tests(self) -> Pattern: ...
-    @property
-    def changes(self) -> tuple[int, ...]: ...
+    __slots__ = ()
+    tests: Pattern
+    changes: tuple[int, ...]
 
 
-class CountingMachine(Machine[CountingRule], Protocol):
+R_co = TypeVar("R_co", bound=CountingRule, covariant=True)
+
+
+class CountingMachine(Machine[R_co]):
     """A counting reward automaton, or a reward machine as one without counters."""
 
-    @property
-    def counters(self) -> int: ...
+    __slots__ = ()
+    counters: int
 
 
 class Case(NamedTuple):
@@ -66,7 +69,7 @@ def pattern_text(values: Sequence[object]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def find_counting_clashes(machine: CountingMachine) -> list[Nondeterministic | TooManyCases]:
+def find_counting_clashes(machine: CountingMachine[CountingRule]) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once, each with a label and a zero pattern where they do."""
 
     def place(one: CountingRule, other: CountingRule) -> str | None:
@@ -84,7 +87,7 @@ def find_counting_clashes(machine: CountingMachine) -> list[Nondeterministic | T
     )
 
 
-def reachable_cases(machine: CountingMachine) -> set[Case]:
+def reachable_cases(machine: CountingMachine[CountingRule]) -> set[Case]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does."""
     start = Case(machine.start, (ZERO,) * machine.counters)
     found, todo = {start}, [start]
@@ -97,7 +100,7 @@ def reachable_cases(machine: CountingMachine) -> set[Case]:
     return found
 
 
-def _successors(machine: CountingMachine, case: Case) -> Iterator[Case]:
+def _successors(machine: CountingMachine[CountingRule], case: Case) -> Iterator[Case]:
     rules = rules_in(machine, case)
     for rule in rules:
         ways = [_zeros_after(zero, change) for zero, change in zip(case.zeros, rule.changes, strict=True)]
@@ -113,7 +116,7 @@ def _zeros_after(zero: str, change: int) -> str:
     return zero if change == 0 or zero == ZERO else ZERO + NONZERO
 
 
-def rules_in(machine: CountingMachine, case: Case) -> list[CountingRule]:
+def rules_in(machine: CountingMachine[CountingRule], case: Case) -> list[CountingRule]:
     """The rules that apply in a case for some label."""
     if case.state in machine.final:
         return []

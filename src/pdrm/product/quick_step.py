@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pdrm.machines.configurations import Configuration, no_rule
+from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack, Transition
@@ -79,10 +79,9 @@ class QuickStep:
         rule = machine.rule(state, label, top)
         if rule is not None:
             move = _compile(rule, top)
-        elif machine.otherwise.action == "error":
-            raise no_rule(machine.name, label, Configuration(state, stack))
         else:
-            move = QuickMove(machine.otherwise.target or state, False, (), 0.0 + machine.otherwise.reward)
+            target = machine.otherwise_leads_to(label, Configuration(state, stack))
+            move = QuickMove(target, False, (), 0.0 + machine.otherwise.reward)
         if len(self._reading) >= MOST_KEPT:
             self._reading.clear()
         self._reading[state, top, label] = move
