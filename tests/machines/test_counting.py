@@ -154,8 +154,8 @@ def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
 
 def test_tests_changes_and_counters_are_checked():
     for bad, counters, message in [
-        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "1 tests for 2 counters"),
-        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "2 changes for 1 counters"),
+        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "the rule tests 1 counters, but the automaton has 2"),
+        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "the rule changes 2 counters, but the automaton has 1"),
         (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is not a counter test: rule u0 -> u0 : A"),
         (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
     ]:

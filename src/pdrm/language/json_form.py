@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pdrm.errors import BadReward, BadShape, CannotRead, DuplicateName, PdrmError, TooDeep, Where, did_you_mean
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
@@ -70,14 +70,9 @@ def _rule(rule: Transition | CountingTransition | RewardTransition) -> dict[str,
 
 # --- Reading JSON: values that know the keys that lead to them
 
-KINDS = {
-    dict: "an object",
-    list: "an array",
-    str: "a string",
-    float: "a number",
-    bool: "true or false",
-    type(None): "null",
-}
+KINDS: dict[type, str] = {dict: "an object", list: "an array", str: "a string", float: "a number"}
+KINDS |= {bool: "true or false", type(None): "null"}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,49 +82,38 @@ class Value:
     data: dict[str, Value] | list[Value] | str | float | bool | None
     where: Where
 
-    def text(self) -> str:
-        """The value as a string, or `BadShape`."""
-        if isinstance(self.data, str):
+    def read(self, kind: type[T]) -> T:
+        """The value, or `BadShape` where it is of another kind."""
+        if isinstance(self.data, kind):
             return self.data
-        raise self.wrong("a string")
+        fault = f"this must be {KINDS[kind]}, not {KINDS[type(self.data)]}"
+        raise BadShape(fault, where=self.where, fix="see the schema")
+
+    def text(self) -> str:
+        return self.read(str)
+
+    def word(self) -> Word:
+        return Word(self.text(), self.where)
 
     def number(self) -> float:
-        """The value as a number, or `BadShape`."""
-        if isinstance(self.data, float):
-            return self.data
-        raise self.wrong("a number")
+        return self.read(float)
 
     def digits(self) -> str:
-        """The number as text, or `BadShape`; integers are written out: 100000, where a reward would be written 1e5."""
+        """The number as text; integers are written out: 100000, where a reward would be written 1e5."""
         number = self.number()
         return str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
 
     def items(self) -> list[Value]:
-        """The value as an array, or `BadShape`."""
-        if isinstance(self.data, list):
-            return self.data
-        raise self.wrong("an array")
+        return self.read(list)
 
     def texts(self) -> list[str]:
-        """The value as an array of strings, or `BadShape`."""
         return [item.text() for item in self.items()]
 
-    def words(self) -> list[Word]:
-        """The value as an array of strings, each with its place, or `BadShape`."""
-        return [item.word() for item in self.items()]
-
-    def word(self) -> Word:
-        """The value as a string with its place, or `BadShape`."""
-        return Word(self.text(), self.where)
-
     def object(self) -> dict[str, Value]:
-        """The value as an object with any keys, or `BadShape`."""
-        if isinstance(self.data, dict):
-            return self.data
-        raise self.wrong("an object")
+        return self.read(dict)
 
     def members(self, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Value]:
-        """The value as an object with known keys, the needed ones among them, or `BadShape`."""
+        """The value as an object with known keys, the needed ones among them."""
         members = self.object()
         for key, value in members.items():
             if key not in known:
@@ -138,10 +122,6 @@ class Value:
             if key not in members:
                 raise BadShape(f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …')
         return members
-
-    def wrong(self, wanted: str) -> BadShape:
-        """The error that this value is not what was wanted."""
-        return BadShape(f"this must be {wanted}, not {KINDS[type(self.data)]}", where=self.where, fix="see the schema")
 
 
 def read_values(text: str, file: str) -> Value:
@@ -165,13 +145,14 @@ def read_values(text: str, file: str) -> Value:
         fix = "check commas, quotes and brackets around this place"
         raise CannotRead(fault, where=where, fix=fix) from None
     except RecursionError:
-        raise _too_deep(file) from None
+        fix = "is this a machine's JSON?"
+        raise TooDeep(f"nested more than {DEEPEST} deep", where=Where(file), fix=fix) from None
 
 
 def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN401 - as `json` returns it
     where = Where(file, path=path)
     if depth > DEEPEST:
-        raise _too_deep(file)
+        raise RecursionError
     if isinstance(data, list):
         return Value([_value(item, file, f"{path}[{i}]", depth + 1) for i, item in enumerate(data)], where)
     if not isinstance(data, tuple):
@@ -185,10 +166,6 @@ def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN40
             raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
         members[key] = _value(item, file, inside, depth + 1)
     return Value(members, where)
-
-
-def _too_deep(file: str) -> TooDeep:
-    return TooDeep(f"nested more than {DEEPEST} deep", where=Where(file), fix="is this a machine's JSON?")
 
 
 # --- Reading a machine
@@ -219,9 +196,9 @@ def _headers(members: dict[str, Value], document: Document) -> None:
             add(key, [members[key].word()])
     for key in LISTS:
         if key in members:
-            add(key, members[key].words())
+            add(key, [item.word() for item in members[key].items()])
     for group in members["exclusive"].items() if "exclusive" in members else []:
-        add("exclusive", group.words())
+        add("exclusive", [item.word() for item in group.items()])
     if "counters" in members:
         counters = members["counters"]
         add("counters", [Word(counters.digits(), counters.where)])
@@ -235,24 +212,20 @@ def _collect(document: Document, value: Value) -> None:
     """Add one rule, or its fault."""
     try:
         record = value.members(RULE_KEYS, ("from", "to", "label", "reward"))
-        vector = "tests" in record or "changes" in record
-        look, change = _movement(record, vector)
+        look: tuple[str, ...] | None
+        change: tuple[str, ...] | None
+        if vector := "tests" in record or "changes" in record:
+            look = tuple(record["tests"].texts()) if "tests" in record else ()
+            change = tuple(item.digits() for item in record["changes"].items()) if "changes" in record else ()
+        else:
+            look = (record["top"].text(),) if "top" in record else None
+            change = tuple(record["push"].texts()) if "push" in record else None
         reward = float(_reward(record["reward"]))
         source, target = record["from"].text(), record["to"].text()
         guard = _guard(record["label"])
         document.rules.append(RuleSpec(source, target, guard, look, change, vector, reward, value.where))
     except PdrmError as error:
         document.errors.append(error)
-
-
-def _movement(record: dict[str, Value], vector: bool) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    if vector:
-        tests = record["tests"].texts() if "tests" in record else []
-        changes = record["changes"].items() if "changes" in record else []
-        return tuple(tests), tuple(item.digits() for item in changes)
-    look = (record["top"].text(),) if "top" in record else None
-    change = tuple(record["push"].texts()) if "push" in record else None
-    return look, change
 
 
 def _guard(value: Value) -> Guard:
@@ -267,7 +240,6 @@ def _guard(value: Value) -> Guard:
 def _reward(value: Value) -> str:
     number = value.number()
     if number - number != 0:
-        raise BadReward(
-            "a reward must be a finite number", where=value.where, fix="write a number such as -0.01 or 1e5"
-        )
+        fix = "write a number such as -0.01 or 1e5"
+        raise BadReward("a reward must be a finite number", where=value.where, fix=fix)
     return repr(number)

@@ -27,7 +27,7 @@ OTHERS = (
     (r"^#{3,}$", "the map of a domain", "a map is a domain: pdrm train FILE --machine TASK.pdrm"),
     (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
 )
-"""A line that files of other kinds have, what they are, and what they are for."""
+"""A line that files of other kinds have, what they are, and what they are for: they are refused in one message."""
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
@@ -58,18 +58,13 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
         return build(read(text, file), name)
     if looks_like_toro_icarte(text):
         return build(read_toro_icarte(text, file), name)
-    _check_kind(text, file)
-    return build(read_text(text, file), name)
-
-
-def _check_kind(text: str, file: str) -> None:
-    """Refuse files of other kinds in one message: as a machine, each of their lines is wrong."""
     for pattern, kind, use in OTHERS:
         found = re.search(pattern, text, re.MULTILINE)
         if found is not None and "->" not in text:
             where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
             fix = f"give the machine's file ({use.replace('FILE', file)})"
             raise CannotRead(f"this is {kind}, not a machine", where=where, fix=fix)
+    return build(read_text(text, file), name)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
@@ -105,11 +100,9 @@ def parse_word(text: str) -> list[Label]:
         part = found[0]
         events = [] if part == EMPTY else part.split("+")
         if not all(events):
-            raise BadWord(
-                f"`{part}` is not a label",
-                where=Where("<word>", 1, found.start() + 1, text, len(part)),
-                fix="join events by `+` as in `d+t`; `-` is the empty label",
-            )
+            where = Where("<word>", 1, found.start() + 1, text, len(part))
+            fix = "join events by `+` as in `d+t`; `-` is the empty label"
+            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
         labels.append(frozenset(events))
     return labels
 

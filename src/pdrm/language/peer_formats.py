@@ -40,8 +40,7 @@ def read_toro_icarte(text: str, file: str) -> Document:
     """The document that such a file stands for."""
     document = Document(file)
     try:
-        lines = [line for line in split_lines(text, file) if line.text.split("#")[0].strip()]
-        _read(lines, document)
+        _read([line for line in split_lines(text, file) if line.text.split("#")[0].strip()], document)
     except PdrmError as error:
         document.errors.append(error)
     return document
@@ -62,21 +61,18 @@ def _read(lines: list[Line], document: Document) -> None:
             document.rules += [rule for rule in [_rule(line)] if rule.source not in final]
         except PdrmError as error:
             document.errors.append(error)
-    events = frozenset[str]().union(*(events_of(rule.guard) for rule in document.rules))
+    start, rules = f"u{first[1]}", document.rules
+    named = dict.fromkeys([start, *(state for rule in rules for state in (rule.source, rule.target))])
     headers = {
-        "events": sorted(events),
-        "states": _states(f"u{first[1]}", final, document.rules),
-        "start": [f"u{first[1]}"],
+        "events": sorted(frozenset[str]().union(*(events_of(rule.guard) for rule in rules))),
+        "states": [state for state in named if state not in final],
+        "start": [start],
+        "final": [*final, UNDEFINED],
+        "otherwise": ["go", UNDEFINED, "0"],
     }
-    headers |= {"final": [*final, UNDEFINED], "otherwise": ["go", UNDEFINED, "0"]}
     for keyword, words in headers.items():
         place = lines[1 if keyword == "final" else 0].at(1)
         document.headers.append(Header(Word(keyword, place), tuple(Word(word, place) for word in words)))
-
-
-def _states(start: str, final: list[str], rules: list[RuleSpec]) -> list[str]:
-    named = [start, *(state for rule in rules for state in (rule.source, rule.target))]
-    return [state for state in dict.fromkeys(named) if state not in final]
 
 
 def _rule(line: Line) -> RuleSpec:
@@ -99,8 +95,7 @@ def _rule(line: Line) -> RuleSpec:
 def _guard(line: Line, formula: str, start: int) -> Guard:
     where = line.at(start + 1, max(1, len(formula)))
     if not FORMULA.fullmatch(formula) or not formula.strip():
-        fix = "use event names, `!`, `&` and `|` only"
-        raise CannotRead("this formula cannot be read", where=where, fix=fix)
+        raise CannotRead("this formula cannot be read", where=where, fix="use event names, `!`, `&` and `|` only")
     words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), formula)
     try:
         return read_guard(Line(line.file, line.number, words))
@@ -157,10 +152,6 @@ class Automaton:
             if more <= reached | self.final:
                 return frozenset(reached)
             reached |= more - self.final
-
-    def keeps_bottom(self) -> bool:
-        """Whether the bottom symbol is always put back, so that the stack is never empty."""
-        return all(move.push[-1:] == (self.bottom,) for move in self.moves if move.top == self.bottom)
 
 
 def looks_like_automaton(text: str) -> bool:
@@ -223,8 +214,8 @@ def _write(automaton: Automaton, document: Document) -> None:
     events = [*sorted(automaton.letters), end]
     symbols = [automaton.bottom, *sorted(set(automaton.symbols) - {automaton.bottom})]
     start = automaton.start
-    if not automaton.keeps_bottom():
-        push = (automaton.bottom, below)
+    if any(move.push[-1:] != (automaton.bottom,) for move in automaton.moves if move.top == automaton.bottom):
+        push = (automaton.bottom, below)  # the stack may be empty
         document.rules.append(RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where))
         start, symbols, states = begin, [below, *symbols], [begin, *states]
     document.rules += _rules(automaton, passing)

@@ -17,7 +17,6 @@ from pdrm.errors import (
     TooLarge,
     UnknownKeyword,
     UnknownMap,
-    Where,
     did_you_mean,
 )
 from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
@@ -36,17 +35,11 @@ class Block:
     inside: list[Block] = field(default_factory=list)
 
 
-def read_blocks(lines: Sequence[Line]) -> tuple[list[Block], list[PdrmError]]:
-    """The blocks of a text, and what is wrong with its lines."""
-    reading = _BlockReading([line for line in lines if line.code.strip()])
-    return reading.level(0, 0), reading.errors
-
-
 class _BlockReading:
     """A walk down the lines, one call of `level` for each depth of indentation."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        self.lines = lines
+        self.lines = [line for line in lines if line.code.strip()]
         self.next = 0
         self.errors: list[PdrmError] = []
 
@@ -56,7 +49,11 @@ class _BlockReading:
         while self.next < len(self.lines) and self.lines[self.next].indent >= indent:
             line = self.lines[self.next]
             self._check_indent(line, indent)
-            block = Block(line, self._parse(line))
+            block = Block(line, None)
+            try:
+                block.node = parse_line(line)
+            except PdrmError as error:
+                self.errors.append(error)
             blocks.append(block)
             self.next += 1
             if line.code.split()[0] == "for" and "->" not in line.code:
@@ -84,13 +81,6 @@ class _BlockReading:
             return
         self.errors.append(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
 
-    def _parse(self, line: Line) -> Node | None:
-        try:
-            return parse_line(line)
-        except PdrmError as error:
-            self.errors.append(error)
-            return None
-
 
 # --- From blocks to a document
 
@@ -108,7 +98,8 @@ def read_text(text: str, file: str) -> Document:
     """The document that a text stands for; its `errors` list what is wrong with it."""
     document = Document(file)
     try:
-        blocks, document.errors = read_blocks(split_lines(text, file))
+        lines = _BlockReading(split_lines(text, file))
+        blocks, document.errors = lines.level(0, 0), lines.errors
         reading = _Reading(document)
         for block in blocks:
             reading.read(block, {})
@@ -175,21 +166,16 @@ class _Reading:
             raise BadName(f"`{variable}` has a meaning of its own", where=where, fix="use another loop variable")
         if variable in values:
             raise DuplicateName(f"loop variable `{variable}` is used by an outer `for`", where=where, fix="rename it")
-        self._no_shadow(str(variable), where)
+        for keyword in ("events", "stack", "states", "final", "start"):
+            if any(word.text == variable for header in self.document.lines(keyword) for word in header.words):
+                fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+                raise DuplicateName(fault, where=where, fix="rename the loop variable")
         conditions = [child for child in node.children if isinstance(child, Tree)]
         for word in words:
             inner = values | {str(variable): values.get(str(word), str(word))}
             if all(self._holds(line, condition, inner) for condition in conditions):
                 for inside in block.inside:
                     self.read(inside, inner)
-
-    def _no_shadow(self, variable: str, where: Where) -> None:
-        for keyword in ("events", "stack", "states", "final", "start"):
-            for header in self.document.lines(keyword):
-                if any(word.text == variable for word in header.words):
-                    fix = "rename the loop variable"
-                    fault = f"loop variable `{variable}` is also on the `{keyword}` line"
-                    raise DuplicateName(fault, where=where, fix=fix)
 
     def _holds(self, line: Line, condition: Node, values: Values) -> bool:
         left, sign, right = cast("tuple[Node, Token, Node]", condition.children)
@@ -199,9 +185,8 @@ class _Reading:
     def _rule(self, line: Line, node: Node, values: Values) -> None:
         source, target, guard, look, change, reward = cast("_RuleParts", node.children)
         if len(self.document.rules) >= MOST_RULES:
-            raise TooLarge(
-                f"more than {MOST_RULES:,} rules", where=line.at(line.indent + 1), fix="use fewer or smaller loops"
-            )
+            fix = "use fewer or smaller loops"
+            raise TooLarge(f"more than {MOST_RULES:,} rules", where=line.at(line.indent + 1), fix=fix)
         paid = self._term(line, reward, values)
         self.document.rules.append(
             RuleSpec(

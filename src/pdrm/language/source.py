@@ -71,8 +71,7 @@ def decode(data: bytes, file: str) -> str:
         if len(data) > LARGEST_FILE and error.start > LARGEST_FILE - 4:
             return data[: error.start].decode()
         before = data[: error.start].decode()
-        line = before.count("\n") + 1
-        column = len(before) - before.rfind("\n")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
         raise NotUtf8(
             f"byte 0x{data[error.start]:02x} is not UTF-8 text",
@@ -116,6 +115,5 @@ def check_depth(line: Line) -> None:
         if depth + negations > deepest:
             deepest, column = depth + negations, position
     if deepest > DEEPEST:
-        raise TooDeep(
-            f"nested {deepest} deep; {DEEPEST} is the most", where=line.at(column), fix="simplify the formula"
-        )
+        fault = f"nested {deepest} deep; {DEEPEST} is the most"
+        raise TooDeep(fault, where=line.at(column), fix="simplify the formula")

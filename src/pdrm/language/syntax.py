@@ -28,26 +28,8 @@ SHAPES = {
 }
 """How each kind of line is written, for the fix of a syntax error."""
 
-SIGNS = {
-    "WORD": "a name",
-    "COLON": "`:`",
-    "COMMA": "`,`",
-    "SLASH": "`/`",
-    "__ANON_0": "`->`",
-    "MINUS": "`->`",
-    "LBRACE": "`{`",
-    "RBRACE": "`}`",
-    "LPAR": "`(`",
-    "RPAR": "`)`",
-    "LSQB": "`[`",
-    "RSQB": "`]`",
-    "BANG": "`!`",
-    "VBAR": "`|`",
-    "AMPERSAND": "`&`",
-    "$END": "the end of the line",
-    "EQUAL": "`==`",
-    "DIFFERENT": "`!=`",
-}
+SIGNS = {"WORD": "a name", "$END": "the end of the line"}
+"""What the grammar's names stand for; the others stand for the text they match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +55,12 @@ def _parser() -> Lark:
 
 def parse_line(line: Line) -> Node:
     """The line as a tree whose root says what it is: header, mapping, loop or rule."""
-    code = line.code
-    words = code.split(maxsplit=2)
-    if words[0] == "for" and "->" not in code:
-        shape = "loop"
-    elif "->" in code or (":" in code and "," in code):
-        shape = "rule"
-    else:
-        shape = "mapping" if words[0] == "map" else "header"
-    return parse_shape(line, shape)
+    code, first = line.code, line.code.split(maxsplit=1)[0]
+    if first == "for" and "->" not in code:
+        return parse_shape(line, "loop")
+    if "->" in code or (":" in code and "," in code):
+        return parse_shape(line, "rule")
+    return parse_shape(line, "mapping" if first == "map" else "header")
 
 
 def parse_shape(line: Line, shape: str) -> Node:
@@ -135,9 +114,8 @@ def read_guard(line: Line) -> Guard:
 
 def _formula_of(node: Node, resolve: Resolve) -> Formula:
     if node.data == "term":
-        constants: dict[str, Formula] = {"true": And(), "false": Or()}
         name = resolve(node)
-        return constants.get(name, Event(name))
+        return And() if name == "true" else Or() if name == "false" else Event(name)
     parts = tuple(_formula_of(child, resolve) for child in node.children if isinstance(child, Tree))
     if node.data == "negation":
         return Not(parts[0])
@@ -152,7 +130,7 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
         found = f"`{str(error.token)[:40]}` does not belong here"
         column, width = error.token.column or 1, len(error.token)
     names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
-    expected = sorted({SIGNS.get(name, f"`{name.lower()}`") for name in names})
+    expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
     return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=f"write {SHAPES[shape]}")
 

@@ -10,7 +10,7 @@ from lark import Tree
 
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import Node, parse_line
+from pdrm.language.syntax import parse_line
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.wellformed import states_of
@@ -31,11 +31,9 @@ def lay_out(text: str, file: str) -> str:
     longer -> v : a & !b, z / eps, -1
     """
     lines = split_lines(text, file)
-    depths = list(_depths(lines))
+    placed = zip(lines, _depths(lines), strict=True)
     shown: list[str] = []
-    for (is_rule, depth), group in groupby(
-        zip(lines, depths, strict=True), key=lambda pair: (_is_rule(pair[0]), pair[1])
-    ):
+    for (is_rule, depth), group in groupby(placed, key=lambda pair: (_is_rule(pair[0]), pair[1])):
         members = [line for line, _ in group]
         shown += _rules(members, depth) if is_rule else [_plain(line, depth) for line in members]
     joined = re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
@@ -76,14 +74,11 @@ def _plain(line: Line, depth: int) -> str:
 
 def _rules(lines: list[Line], depth: int) -> list[str]:
     """Rules that follow one another in one block, their parts in columns."""
-    rows = [_parts(line, parse_line(line)) for line in lines]
+    rows = [_parts(line) for line in lines]
     source, target, guard, move = (max(len(row[column]) for row in rows) for column in range(4))
     pad = " " * (INDENT * depth)
     shown = [
-        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} "
-        + (f"{row[3]:<{move}} " if move else "")
-        + row[4]
-        for row in rows
+        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} {row[3]:<{move}}{row[4]}" for row in rows
     ]
     longest = max((len(row) for row, line in zip(shown, lines, strict=True) if line.comment), default=0)
     return [
@@ -91,16 +86,13 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
     ]
 
 
-def _parts(line: Line, node: Node) -> tuple[str, str, str, str, str]:
-    """Source, target, guard with its comma, move with its comma, reward."""
-    source, target, guard, look, change, reward = (_text(line, child) for child in node.children)
-    return source, target, f"{guard},", f"{look} / {change}," if look else "", reward
-
-
-def _text(line: Line, node: object) -> str:
-    if not isinstance(node, Tree):
-        return ""
-    return space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1])
+def _parts(line: Line) -> tuple[str, str, str, str, str]:
+    """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
+    nodes = [child if isinstance(child, Tree) else None for child in parse_line(line).children]
+    source, target, guard, look, change, reward = (
+        space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1]) if node else "" for node in nodes
+    )
+    return source, target, f"{guard},", f"{look} / {change}, " if look else "", reward
 
 
 def space_out(code: str) -> str:

@@ -217,21 +217,15 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
 def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
     """The faults of the counters, and of the rules' tests and changes."""
     if machine.counters < 1:
-        yield BadNumber(
-            f"a counting automaton with {machine.counters} counters", fix="give it one or more: `counters 1`"
-        )
+        fault = f"a counting automaton with {machine.counters} counters"
+        yield BadNumber(fault, fix="give it one or more: `counters 1`")
     for rule in machine.transitions:
         for kind, length in (("tests", len(rule.tests)), ("changes", len(rule.changes))):
             if length != machine.counters:
-                yield BadNumber(
-                    f"{length} {kind} for {machine.counters} counters: rule {rule}",
-                    where=rule.where,
-                    fix="write one test and one change for each counter, as in `[1, -] / [-1, 0]`",
-                )
+                fix = "write one test and one change for each counter, as in `[1, -] / [-1, 0]`"
+                fault = f"the rule {kind} {length} counters, but the automaton has {machine.counters}: {rule}"
+                yield BadNumber(fault, where=rule.where, fix=fix)
         for test in rule.tests:
             if test not in (ZERO, NONZERO, ANY_VALUE):
-                yield BadNumber(
-                    f"`{test}` is not a counter test: rule {rule}",
-                    where=rule.where,
-                    fix="use 0 (zero), 1 (not zero) or - (either)",
-                )
+                fault, fix = f"`{test}` is not a counter test: rule {rule}", "use 0 (zero), 1 (not zero) or - (either)"
+                yield BadNumber(fault, where=rule.where, fix=fix, word=test)
