@@ -10,7 +10,6 @@ from pdrm.machines.conversions import (
     encode,
     pushdown_configuration,
     pushdown_to_counting,
-    stack_of,
 )
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import SILENT, Event, Exactly
@@ -57,7 +56,7 @@ def test_the_letter_machine_on_two_counters():
     counting = pushdown_to_counting(letter())
     run = counting.run([A, A, B, C, C, C])
     assert run.accepted
-    assert [stack_of(letter(), step.after) for step in run.steps] == [
+    assert [pushdown_configuration(letter(), step.after).stack for step in run.steps] == [
         ("#",),
         ("A", "#"),
         ("A", "A", "#"),
@@ -124,7 +123,7 @@ def test_configurations_there_and_back():
         there = counting_configuration(letter(), Configuration("u1", stack))
         assert pushdown_configuration(letter(), there) == Configuration("u1", stack)
     with pytest.raises(UnknownConfiguration, match="`u1%0` stands for no state and top of `test`"):
-        stack_of(letter(), CountingConfiguration("u1%0", (0, 0)))
+        pushdown_configuration(letter(), CountingConfiguration("u1%0", (0, 0)))
 
 
 def test_random_machines_and_their_simulations_pay_the_same(monkeypatch):

@@ -13,8 +13,8 @@ from pdrm.machines.conversions import (
     counting_configuration,
     fresh_name,
     head_names,
+    pushdown_configuration,
     pushdown_to_counting,
-    stack_of,
 )
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.pushdown_analysis import Head
@@ -53,7 +53,7 @@ def test_places_on_the_way_that_would_be_called_the_same_are_told_apart():
     assert {"u@A*B.C", "u@A*B.C~1"} <= set(automaton.states)
     for event in "ab":
         word = [frozenset(event)]
-        assert stack_of(machine, automaton.run(word).after) == machine.run(word).after.stack
+        assert pushdown_configuration(machine, automaton.run(word).after).stack == machine.run(word).after.stack
 
 
 def test_made_up_names_are_cut_where_they_are_long():
@@ -108,7 +108,7 @@ def test_the_second_counter_is_empty_between_two_labels():
 
 def test_a_state_on_the_way_stands_for_no_stack():
     with pytest.raises(PdrmError) as caught:
-        stack_of(parse(HEAD + "otherwise stay 0\n"), CountingConfiguration("u%1", (0, 0)))
+        pushdown_configuration(parse(HEAD + "otherwise stay 0\n"), CountingConfiguration("u%1", (0, 0)))
     assert str(caught.value) == (
         "error[E0404]: `u%1` stands for no state and top of `m`\n  fix: decode configurations between two labels"
     )

@@ -22,8 +22,6 @@ from pdrm.domains.outcomes import Words
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
 from pdrm.files import Arrays, read_arrays
 
-Integers = npt.NDArray[np.int32]
-Chances = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int32, np.float64)
 
 
@@ -57,26 +55,17 @@ def from_arrays(  # noqa: PLR0913 - named options, each with a default
     chances = np.ones(shape) if probability is None else _to_outcomes(name, "probability", probability, np.float64)
     if probability is None and shape[2] > 1:
         raise BadArrays(f"domain `{name}` has {shape[2]} outcomes and no probabilities", fix="give `probability`")
-    pays = (
-        np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else _to_outcomes(name, "reward", reward, np.float64)
-    )
+    reward = np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else reward
+    pays = _to_outcomes(name, "reward", reward, np.float64)
     ends = np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_)
     emitted = _to_outcomes(name, "label", label, np.int32)
-    starts = _to_starts({start: 1.0} if isinstance(start, int) else start, start_label)
-    arrays = DomainArrays(following, chances, emitted, pays, ends, *starts)
+    begin = {start: 1.0} if isinstance(start, int) else start
+    starts = np.array(list(begin), np.int32), np.array(list(begin.values()), np.float64)
+    arrays = DomainArrays(following, chances, emitted, pays, ends, *starts, np.full(len(begin), start_label, np.int32))
     sets = tuple(frozenset(events_of) for events_of in labels)
     declared = tuple(sorted(frozenset().union(*sets))) if events is None else tuple(events)
     acts, called = tuple(actions or map(str, range(shape[1]))), tuple(state_names or map(str, range(shape[0])))
     return FiniteDomain(name, arrays, sets, declared, acts, step_limit, called, **words)
-
-
-def _to_starts(start: Mapping[int, float], label: int) -> tuple[Integers, Chances, Integers]:
-    """The outcomes of a reset, all with one label."""
-    return (
-        np.array(list(start), np.int32),
-        np.array(list(start.values()), np.float64),
-        np.full(len(start), label, np.int32),
-    )
 
 
 def _to_outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number]) -> npt.NDArray[Number]:
@@ -86,14 +75,11 @@ def _to_outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number
         array = given.astype(kind)
         kept = bool(np.all((array == given) | (given != given)))  # noqa: PLR0124 - nan is checked with the rewards
     except (TypeError, ValueError) as error:
-        raise BadArrays(
-            f"domain `{name}`: `{field}` is not an array of numbers", fix="give nested lists or an array"
-        ) from error
+        fault = f"domain `{name}`: `{field}` is not an array of numbers"
+        raise BadArrays(fault, fix="give nested lists or an array") from error
     if array.ndim not in (2, 3) or not kept:
-        wanted = "[state, action] or [state, action, outcome]"
-        raise BadArrays(
-            f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}", fix=f"{wanted} of {kind.__name__}"
-        )
+        fix = f"[state, action] or [state, action, outcome] of {kind.__name__}"
+        raise BadArrays(f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}", fix=fix)
     return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)
 
 
@@ -125,16 +111,10 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
         return _build_domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
         raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
-    except KeyError as error:
-        raise _bad(file, f"it has no {error}") from error
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise _bad(file, str(error)) from error
-
-
-def _bad(file: str, why: str) -> BadDomainFile:
-    return BadDomainFile(
-        f"{file} is damaged or does not hold a domain: {why}", fix="write it with pdrm.domains.save_domain"
-    )
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        fault = f"{file} is damaged or does not hold a domain: {why}"
+        raise BadDomainFile(fault, fix="write it with pdrm.domains.save_domain") from error
 
 
 def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
@@ -156,20 +136,10 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     words = json.loads(str(arrays[prefix + WORDS]))
     _check_words(words)
     optional: dict[str, Any] = {field: arrays[prefix + field] for field in OPTIONAL if prefix + field in arrays}
-    known: dict[str, Any] = {
-        field: words[field]
-        for field in ("events", "actions", "state_names", "machine", "lowest", "highest")
-        if field in words
-    }
-    domain = from_arrays(
-        words.get("name", name),
-        arrays[f"{prefix}next"],
-        arrays[f"{prefix}label"],
-        words["labels"],
-        step_limit=words["step_limit"],
-        **optional,
-        **known,
-    )
+    optional |= {field: words[field] for field in PLAIN if field in words}
+    called, limit = optional.pop("name", name), words["step_limit"]
+    following, label = arrays[f"{prefix}next"], arrays[f"{prefix}label"]
+    domain = from_arrays(called, following, label, words["labels"], **{**optional, "step_limit": limit})
     if f"{prefix}start_state" in arrays:
         begins = {field: arrays[prefix + field].astype(ARRAY_TYPES[field][0], casting="same_kind") for field in STARTS}
         domain = replace(domain, arrays=domain.arrays._replace(**begins))

@@ -70,7 +70,5 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
         return domain(str(name))
     if name in SIDES:
         raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
-    hint = did_you_mean(str(name), (*names(), *SIDES))
-    raise UnknownDomain(
-        f"there is no domain `{name}`, and no such file", fix=f"{hint} (or give the path of a map or an {ARRAYS} file)"
-    )
+    fix = f"{did_you_mean(str(name), (*names(), *SIDES))} (or give the path of a map or an {ARRAYS} file)"
+    raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)

@@ -44,11 +44,7 @@ ARRAY_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the grid shows apart from the agent: rows of walls, floor and places, and a word on what has happened.
-
-    >>> Scene(("#x.", "..t"), "searching").rows[1]
-    '..t'
-    """
+    """What the grid shows apart from the agent: rows of walls, floor and places, and a word on what has happened."""
 
     rows: tuple[str, ...]
     note: str = ""
@@ -219,10 +215,8 @@ def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -
         raise BadArrays(f"domain `{name}` lists a label twice", fix="list each label once and refer to it by position")
     for position, label in enumerate(labels):
         for event in sorted(label - set(events)):
-            raise BadArrays(
-                f"domain `{name}`: label {position} holds `{event}`, which is not among its events",
-                fix="declare the event",
-            )
+            fault = f"domain `{name}`: label {position} holds `{event}`, which is not among its events"
+            raise BadArrays(fault, fix="declare the event")
 
 
 def check_step_limit(name: str, limit: object) -> None:
@@ -242,18 +236,15 @@ def check_range(name: str, lowest: float | None, highest: float | None) -> None:
 def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
     """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
     _check_kinds(name, arrays)
-    outcomes = arrays.next.shape[2]
-    for field in ("next", "probability", "label", "reward"):
-        _check_shape(name, field, getattr(arrays, field), (states, actions, outcomes))
-    _check_shape(name, "terminal", arrays.terminal, (states,))
-    starts = arrays.start_state.shape
-    for field in ("start_probability", "start_label"):
-        _check_shape(name, field, getattr(arrays, field), starts)
-    if min(states, actions, outcomes, starts[0]) < 1:
-        raise BadArrays(
-            f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts[0]} starts",
-            fix="give at least one of each",
-        )
+    outcomes, starts = arrays.next.shape[2], len(arrays.start_state)
+    for field, (_, axes) in ARRAY_TYPES.items():
+        shape = (starts,) if field.startswith("start_") else (states, actions, outcomes)[:axes]
+        found = getattr(arrays, field).shape
+        if found != shape:
+            raise BadArrays(f"domain `{name}`: `{field}` has shape {found}, not {shape}", fix="make the shapes agree")
+    if min(states, actions, outcomes, starts) < 1:
+        fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
+        raise BadArrays(fault, fix="give at least one of each")
     used = arrays.probability > 0
     _refuse(name, "next", arrays.next, (arrays.next < 0) | (arrays.next >= states), f"states are 0 to {states - 1}")
     _refuse(name, "label", arrays.label, (arrays.label < 0) | (arrays.label >= labels), f"labels are 0 to {labels - 1}")
@@ -283,15 +274,8 @@ def _check_kinds(name: str, arrays: DomainArrays) -> None:
         array = getattr(arrays, field)
         found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
         if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
-            raise BadArrays(
-                f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes",
-                fix="`from_arrays` converts what it is given",
-            )
-
-
-def _check_shape(name: str, field: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise BadArrays(f"domain `{name}`: `{field}` has shape {array.shape}, not {shape}", fix="make the shapes agree")
+            fault = f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes"
+            raise BadArrays(fault, fix="`from_arrays` converts what it is given")
 
 
 def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
@@ -303,8 +287,7 @@ def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) ->
 def _refuse(name: str, field: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], rule: str) -> None:
     """Raise at the first wrong entry."""
     if wrong.any():
-        place = tuple(int(index) for index in np.argwhere(wrong)[0])
+        place = tuple(np.argwhere(wrong)[0].tolist())
         axes = ("start",) if "start_" in field else ("state", "action", "outcome")
         where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
-        at = f" at {where}" if where else ""
-        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{at}", fix=rule)
+        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}", fix=rule)

@@ -34,9 +34,8 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
 
     def __init__(self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None) -> None:
         if isinstance(domain, FiniteDomain) and settings:
-            raise BadDomainSetting(
-                f"`{next(iter(settings))}` cannot be set: the domain is already built", fix="build it with that setting"
-            )
+            fault = f"`{next(iter(settings))}` cannot be set: the domain is already built"
+            raise BadDomainSetting(fault, fix="build it with that setting")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `ansi` or `rgb_array`")
         self.domain = domain_called(domain, **settings) if isinstance(domain, str) else domain

@@ -142,10 +142,8 @@ def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
     width = len(lines[0][1])
     if max(width, len(lines)) > LARGEST:
-        raise TooLarge(
-            f"{file} has {len(lines)} rows and {width} columns; {LARGEST} is the most",
-            where=_where(lines, (0, 0), file),
-        )
+        fault = f"{file} has {len(lines)} rows and {width} columns; {LARGEST} is the most"
+        raise TooLarge(fault, where=_where(lines, (0, 0), file))
     for row, (_, line) in enumerate(lines):
         if len(line) != width:
             place = _where(lines, (row, min(width, len(line))), file)

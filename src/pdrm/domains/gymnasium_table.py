@@ -66,22 +66,31 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
         raise BadDomainSetting(fault, fix="lambda s, a, t: {'goal'} if t == 15 else set()")
     called = name or str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
     table = _read_table(env, called)
-    limit = step_limit if step_limit is not None else _read_limit(env, called)
+    limit = step_limit if step_limit is not None else getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    if limit is None:
+        raise BadDomainSetting(f"{called} has no step limit of its own", fix="give `step_limit`")
     begin = dict(start) if start is not None else _find_starts(env, called)
 
     def outcomes(state: int, action: int) -> list[Outcome]:
-        return [
-            Outcome(there, p, _call(labels, state, action, there), pay, ends)
-            for p, there, pay, ends in table[state][action]
-        ]
+        row = table[state][action]
+        return [Outcome(there, p, _call(labels, state, action, there), pay, ends) for p, there, pay, ends in row]
 
     states = dict(enumerate(state_names if state_names is not None else map(str, range(len(table)))))
     if len(states) != len(table):
         raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
     acts = tuple(actions or map(str, range(len(table[0]))))
-    known = _find_events(table, labels) if events is None else events
+    if events is None:
+        events = sorted(
+            {
+                event
+                for state, row in enumerate(table)
+                for action, cell in enumerate(row)
+                for _, there, _, _ in cell
+                for event in _call(labels, state, action, there)
+            }
+        )
     starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
-    return from_outcomes(called, states, acts, outcomes, starts, events=known, step_limit=limit, **words)
+    return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
 
 
 def _call(labels: Labelling, state: int, action: int, there: int) -> Label:
@@ -99,17 +108,15 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
     """The rows of `P`, by state and action, whether it is made of dicts or of lists."""
     found = getattr(getattr(env, "unwrapped", env), "P", None)
     if found is None:
-        raise NoTransitionTable(
-            f"{name} has no transition table `P`", fix="put the machine on it with pdrm.wrap, or write it as arrays"
-        )
+        fix = "put the machine on it with pdrm.wrap, or write it as arrays"
+        raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
     try:
         states = [found[state] for state in range(len(found))]
         rows = [[row[action] for action in range(len(row))] for row in states]
         table = [[[_outcome(*outcome) for outcome in cell if outcome[0] > 0] for cell in row] for row in rows]
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise NoTransitionTable(
-            f"{name}: `P` is not a table by state and action: {error!r}", fix="number both from 0"
-        ) from error
+        fault = f"{name}: `P` is not a table by state and action: {error!r}"
+        raise NoTransitionTable(fault, fix="number both from 0") from error
     if not table or not table[0] or len({len(row) for row in table}) > 1:
         fix = "P[state][action] = [(probability, next state, reward, terminated), …], the same actions in every state"
         raise NoTransitionTable(f"{name}: `P` does not have the shape of a transition table", fix=fix)
@@ -119,14 +126,6 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
 def _outcome(chance: float, there: int, reward: float, terminated: bool) -> tuple[float, int, float, bool]:
     """An entry of `P` in plain types."""
     return float(chance), int(there), float(reward), bool(terminated)
-
-
-def _read_limit(env: Any, name: str) -> int:  # noqa: ANN401
-    """The environment's own step limit."""
-    limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-    if limit is None:
-        raise BadDomainSetting(f"{name} has no step limit of its own", fix="give `step_limit`")
-    return int(limit)
 
 
 def _find_starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
@@ -141,12 +140,3 @@ def _find_starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
             fix="give `start={state: probability, …}`",
         )
     return dict.fromkeys(seen, 1.0)
-
-
-def _find_events(table: list[list[Row]], labels: Labelling) -> tuple[str, ...]:
-    """Every event that the labelling function gives to some transition."""
-    found: set[str] = set()
-    for state, row in enumerate(table):
-        for action, cell in enumerate(row):
-            found.update(*(_call(labels, state, action, there) for _, there, _, _ in cell))
-    return tuple(sorted(found))

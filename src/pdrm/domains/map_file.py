@@ -11,7 +11,8 @@ Each setting is an option of `grid_domain`. A character that no `place` names em
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
+from contextlib import suppress
+from math import isfinite, nan
 from typing import Any
 
 from pdrm.domains.finite_domain import FLOOR, MOST_STEPS, WALL, FiniteDomain, check_range
@@ -45,7 +46,8 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
             except PdrmError as error:
                 where = Where(file, number, line.index(words[0]) + 1, line, len(words[0]))
                 raise type(error)(error.message, where=where, fix=error.fix) from error
-    emits = {**_find_letters(rows), **places}
+    drawn = [letter for letter in "".join(rows).strip() if letter not in (WALL, FLOOR, START)]
+    emits = {**dict(zip(drawn, drawn, strict=True)), **places}  # a character emits itself unless told otherwise
     if given.get("directions"):
         for letter, event in emits.items():
             if event in DIRECTIONS:
@@ -63,11 +65,6 @@ def _refuse_machine(text: str, file: str) -> None:
             where = Where(file, number, line.index(RULE) + 1, line, len(RULE))
             fix = f"give the domain first: pdrm train DOMAIN --machine {file}"
             raise BadDomainSetting("this is a rule of a machine, not of a map", where=where, fix=fix)
-
-
-def _find_letters(rows: list[str]) -> dict[str, str]:
-    """Each character that is drawn beside walls, floor and starts, as the event it emits unless told otherwise."""
-    return {letter: letter for letter in dict.fromkeys("".join(rows).strip()) if letter not in (WALL, FLOOR, START)}
 
 
 def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
@@ -96,10 +93,6 @@ def _name(keyword: str, words: list[str]) -> str:
     return words[0]
 
 
-def _events(_: str, words: list[str]) -> tuple[str, ...]:
-    return tuple(words)
-
-
 def _letters(keyword: str, words: list[str]) -> str:
     if any(len(word) != 1 for word in words):
         raise BadDomainSetting(f"`{keyword}` takes characters of the map", fix=f"{keyword} x")
@@ -122,10 +115,9 @@ def _steps(keyword: str, words: list[str]) -> int:
 
 
 def _number(keyword: str, words: list[str]) -> float:
-    try:
-        value = float(words[0]) if len(words) == 1 else float("nan")
-    except ValueError:
-        value = float("nan")
+    value = nan
+    with suppress(ValueError):
+        value = float(" ".join(words))
     if not isfinite(value):
         raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=f"{keyword} -0.1")
     return value
@@ -137,7 +129,7 @@ SETTINGS: dict[str, Callable[[str, list[str]], Any]] = {
     "start": _letters,
     "directions": _switch,
     "standing": _switch,
-    "bump": _events,
+    "bump": lambda _, words: tuple(words),
     "step_reward": _number,
     "machine": _name,
     "lowest": _number,

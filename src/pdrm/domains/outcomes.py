@@ -81,10 +81,7 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     table = _split_ends(written, (start.state for start in starts))
     found = [outcome.label for row in table.values() for cell in row for outcome in cell]
     labels = _order_labels([*found, *(start.label for start in starts if start.label is not None)], events)
-    number: dict[Hashable, int] = {state: position for position, state in enumerate(table)}
-    arrays = _fill_arrays(
-        list(table.values()), starts, number, {label: position for position, label in enumerate(labels)}
-    )
+    arrays = _fill_arrays(table, starts, {label: position for position, label in enumerate(labels)})
     copies = [state for state in table if isinstance(state, _Ended)]
     called = dict(zip(table, states.values(), strict=False))  # copies come after the states
     state_names = (*states.values(), *(f"{called[copy.state]}, ended" for copy in copies))
@@ -100,18 +97,15 @@ def _order_labels(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label
     return tuple(sorted(set(labels), key=lambda label: sorted((place.get(event, -1), event) for event in label)))
 
 
-def _fill_arrays(
-    table: list[list[tuple[Outcome, ...]]],
-    starts: Sequence[Start],
-    number: Mapping[Hashable, int],
-    position: Mapping[Label, int],
-) -> DomainArrays:
-    width = max((len(cell) for row in table for cell in row), default=0)
-    shape = (len(table), len(table[0]) if table else 0, width)
+def _fill_arrays(table: Table, starts: Sequence[Start], position: Mapping[Label, int]) -> DomainArrays:
+    number = {state: place for place, state in enumerate(table)}
+    rows = list(table.values())
+    width = max((len(cell) for row in rows for cell in row), default=0)
+    shape = (len(rows), len(rows[0]) if rows else 0, width)
     following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     probability, reward = np.zeros(shape), np.zeros(shape)
     terminal = np.zeros(len(table), np.bool_)
-    for state, row in enumerate(table):
+    for state, row in enumerate(rows):
         for action, cell in enumerate(row):
             for index, outcome in enumerate(cell):
                 place = (state, action, index)
@@ -126,16 +120,9 @@ def _fill_arrays(
         if start.state not in number:
             raise BadArrays(f"start {k} is {start.state!r}, which is not a state", fix="list every state")
     first = [NO_LABEL if start.label is None else position[start.label] for start in starts]
-    return DomainArrays(
-        following,
-        probability,
-        label,
-        reward,
-        terminal,
-        np.array([number[start.state] for start in starts], np.int32),
-        np.array([start.probability for start in starts], np.float64),
-        np.array(first, np.int32),
-    )
+    states, chances = [number[start.state] for start in starts], [start.probability for start in starts]
+    begin = np.array(states, np.int32), np.array(chances, np.float64)
+    return DomainArrays(following, probability, label, reward, terminal, *begin, np.array(first, np.int32))
 
 
 # --- States that end the episode on some ways in only

@@ -312,9 +312,8 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
     [0.375, 0.375, 0.25]
     """
     if not 0 <= more < 1:
-        raise BadDomainSetting(
-            f"`more` is {more}", fix="give a probability of at least 0 and below 1, so that the word ends"
-        )
+        fix = "give a probability of at least 0 and below 1, so that the word ends"
+        raise BadDomainSetting(f"`more` is {more}", fix=fix)
     says = ("say_a", "say_b")
 
     def outcomes(state: str, action: int) -> list[Outcome]:

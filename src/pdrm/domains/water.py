@@ -82,9 +82,8 @@ def water_world(name: str, **settings: Any) -> WaterWorld:  # noqa: ANN401 - fie
         raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
     for word in settings:
         if word not in WaterWorld.__annotations__:
-            raise BadDomainSetting(
-                f"WaterWorld has no setting `{word}`", fix=did_you_mean(word, WaterWorld.__annotations__)
-            )
+            fix = did_you_mean(word, WaterWorld.__annotations__)
+            raise BadDomainSetting(f"WaterWorld has no setting `{word}`", fix=fix)
     return WaterWorld(**{"side": SIDES[name], **settings})
 
 

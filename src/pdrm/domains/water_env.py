@@ -10,21 +10,9 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from pdrm.domains import water
 from pdrm.domains.pictures import Pixels, draw_water
-from pdrm.domains.water import (
-    ACTIONS,
-    LABELS,
-    OBSERVED,
-    PUSHES,
-    START_NUMBERS,
-    STEP_NUMBERS,
-    Water,
-    WaterWorld,
-    advance,
-    begin,
-    observe,
-    water_world,
-)
+from pdrm.domains.water import ACTIONS, LABELS, OBSERVED, PUSHES, START_NUMBERS, STEP_NUMBERS, Water, WaterWorld
 from pdrm.errors import BadAction, BadDomainSetting
 
 Floats = npt.NDArray[np.float32]
@@ -51,10 +39,9 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `rgb_array`")
         if isinstance(world, WaterWorld) and settings:
-            raise BadDomainSetting(
-                f"`{next(iter(settings))}` cannot be set: the world is already built", fix="build it with that setting"
-            )
-        self.world = water_world(world, **settings) if isinstance(world, str) else world
+            fault = f"`{next(iter(settings))}` cannot be set: the world is already built"
+            raise BadDomainSetting(fault, fix="build it with that setting")
+        self.world = water.water_world(world, **settings) if isinstance(world, str) else world
         self.render_mode = render_mode
         # Everything is scaled to [-1, 1], up to rounding.
         self.observation_space = spaces.Box(-1.01, 1.01, (OBSERVED,), np.float32)
@@ -67,14 +54,14 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
         """Begin an episode; the options are not used."""
         super().reset(seed=seed, options=options)
-        self.water, self.steps = begin(self.world, self._numbers(START_NUMBERS), np), 0
+        self.water, self.steps = water.begin(self.world, self._numbers(START_NUMBERS), np), 0
         return self._observation(), {"label": None}
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - either kind of action
         """One step; a push in any direction is cut to [-1, 1]."""
         if self.water is None:
             raise ResetNeeded("call reset before the first step")
-        self.water, label = advance(self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np)
+        self.water, label = water.advance(self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np)
         self.steps += 1
         return self._observation(), 0.0, False, self.steps >= self.world.step_limit, {"label": LABELS[int(label)]}
 
@@ -88,7 +75,7 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         return self.np_random.random(count, dtype=np.float32)
 
     def _observation(self) -> Floats:
-        seen: Floats = observe(self.world, self.water, np)  # type: ignore[arg-type]  # called once there is one
+        seen: Floats = water.observe(self.world, self.water, np)  # type: ignore[arg-type]  # called once there is one
         return seen
 
     def _push(self, action: Any) -> Floats:  # noqa: ANN401 - either kind of action

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from pdrm.errors import ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
@@ -52,16 +52,11 @@ class Alphabet:
     def check(self, label: Collection[str]) -> None:
         """Raise unless the label is one of this alphabet's."""
         if not isinstance(label, frozenset | set):
-            fault = f"a label is a set of events, not {label!r}"
-            raise ImpossibleLabel(
-                fault, fix='write frozenset({"a", "t"}), or read a word: pdrm.language.parse_word("a+t -")'
-            )
-        unknown = sorted(label.difference(self.events))
-        if unknown:
-            raise UnknownEvent(
-                f"event `{unknown[0]}` of label {label_text(label)} is not one of the machine's events",
-                fix=did_you_mean(unknown[0], self.events),
-            )
+            fix = 'write frozenset({"a", "t"}), or read a word: pdrm.language.parse_word("a+t -")'
+            raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
+        for event in sorted(label.difference(self.events)):
+            fault = f"event `{event}` of label {label_text(label)} is not one of the machine's events"
+            raise UnknownEvent(fault, fix=did_you_mean(event, self.events))
         for group in self.exclusive:
             both = [event for event in group if event in label]
             if len(both) > 1:
@@ -83,9 +78,8 @@ class Alphabet:
 
     def possible(self, cube: Cube) -> bool:
         """Whether some label is in the cube."""
-        if cube.required & cube.forbidden:
-            return False
-        return all((cube.required & group).bit_count() <= 1 for group in self._groups)
+        apart = not cube.required & cube.forbidden
+        return apart and all((cube.required & group).bit_count() <= 1 for group in self._groups)
 
     def meet(self, one: Cube, other: Cube) -> Cube | None:
         """The labels in both cubes, or None where there are none."""
@@ -159,12 +153,10 @@ class Alphabet:
 
 def _few(cubes: Iterable[Cube]) -> list[Cube]:
     """The cubes as a list, refused when there are too many."""
-    listed: list[Cube] = []
-    for cube in cubes:
-        listed.append(cube)
-        if len(listed) > MOST_CUBES:
-            raise TooManyCases(
-                f"a formula splits into more than {MOST_CUBES:,} cases",
-                fix="split the rule into several with simpler formulas, or declare exclusive events",
-            )
+    listed = list(islice(cubes, MOST_CUBES + 1))
+    if len(listed) > MOST_CUBES:
+        raise TooManyCases(
+            f"a formula splits into more than {MOST_CUBES:,} cases",
+            fix="split the rule into several with simpler formulas, or declare exclusive events",
+        )
     return listed

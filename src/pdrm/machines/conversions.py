@@ -41,21 +41,19 @@ def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
     >>> machine.stack, machine.run([frozenset("a")] * 3).reward
     (('#',), 3.0)
     """
-    rules = (
+    rules = [
         Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
         for rule in machine.transitions
-    )
-    return PushdownRewardMachine(
-        machine.name,
-        machine.events,
-        (BOTTOM,),
-        machine.start,
-        machine.final,
-        machine.otherwise,
-        tuple(rules),
-        machine.exclusive,
-        machine.states,
-    )
+    ]
+    return _build_pushdown(machine, (BOTTOM,), rules, machine.states)
+
+
+def _build_pushdown(
+    machine: RewardMachine | CountingRewardAutomaton, stack: Stack, rules: list[Transition], states: tuple[str, ...]
+) -> PushdownRewardMachine:
+    """The pushdown machine with these symbols, rules and states, and all else as in the other machine."""
+    middle = machine.start, machine.final, machine.otherwise
+    return PushdownRewardMachine(machine.name, machine.events, stack, *middle, tuple(rules), machine.exclusive, states)
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
@@ -75,23 +73,10 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
     ]
     helpers = tuple(names)[len(machine.states) + len(machine.final) :]
     try:
-        return PushdownRewardMachine(
-            machine.name,
-            machine.events,
-            (BOTTOM, BOX),
-            machine.start,
-            machine.final,
-            machine.otherwise,
-            tuple(rules),
-            machine.exclusive,
-            (*machine.states, *helpers),
-        )
+        return _build_pushdown(machine, (BOTTOM, BOX), rules, (*machine.states, *helpers))
     except EndlessSilentMoves as error:
-        raise CannotTranslate(
-            f"the silent moves of `{machine.name}` need not end, and a pushdown machine's must: {error.message}",
-            where=error.where,
-            fix=error.fix,
-        ) from error
+        fault = f"the silent moves of `{machine.name}` need not end, and a pushdown machine's must: {error.message}"
+        raise CannotTranslate(fault, where=error.where, fix=error.fix) from error
 
 
 def _check_translatable(machine: CountingRewardAutomaton) -> None:
@@ -102,20 +87,16 @@ def _check_translatable(machine: CountingRewardAutomaton) -> None:
         )
     for rule in machine.transitions:
         if abs(rule.changes[0]) > MOST_CHANGE:
-            raise CannotTranslate(
-                f"a change by {rule.changes[0]} takes that many stack symbols: rule {rule}",
-                where=rule.where,
-                fix=f"changes up to {MOST_CHANGE:,} are translated",
-            )
+            fault = f"a change by {rule.changes[0]} takes that many stack symbols: rule {rule}"
+            raise CannotTranslate(fault, where=rule.where, fix=f"changes up to {MOST_CHANGE:,} are translated")
 
 
 def _translate(rule: CountingTransition, number: int, top: str, names: dict[str, None]) -> Iterator[Transition]:
     """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
     change = rule.changes[0]
     if change >= 0:
-        yield Transition(
-            rule.source, rule.target, rule.guard, top, (*[BOX] * change, top), rule.reward, where=rule.where
-        )
+        push = (*[BOX] * change, top)
+        yield Transition(rule.source, rule.target, rule.guard, top, push, rule.reward, rule.where)
         return
     helpers: list[str] = []
     for i in range(1, -change + 1):
@@ -148,21 +129,11 @@ def fresh_name(wanted: str, taken: Container[str]) -> str:
 # are different numbers. The top symbol stays outside the number, in the automaton's state, where rules can look at it.
 
 
-def number_base(machine: PushdownRewardMachine) -> int:
-    """One more than there are stack symbols."""
-    return len(machine.stack) + 1
-
-
-def digit_of(machine: PushdownRewardMachine, symbol: str) -> int:
-    """The digit of a stack symbol: 1 for the bottom one, then as they are declared."""
-    return machine.stack.index(symbol) + 1
-
-
 def encode(machine: PushdownRewardMachine, stack: Stack) -> int:
-    """The number for some symbols, top first."""
+    """The number for some symbols, top first: digit 1 is the bottom symbol, then as they are declared."""
     number = 0
     for symbol in reversed(stack):
-        number = number * number_base(machine) + digit_of(machine, symbol)
+        number = number * (len(machine.stack) + 1) + machine.stack.index(symbol) + 1
     return number
 
 
@@ -170,7 +141,7 @@ def decode(machine: PushdownRewardMachine, number: int) -> Stack:
     """The symbols, top first, that a number stands for."""
     symbols: list[str] = []
     while number:
-        number, digit = divmod(number, number_base(machine))
+        number, digit = divmod(number, len(machine.stack) + 1)
         symbols.append(machine.stack[digit - 1])
     return tuple(symbols)
 
@@ -202,11 +173,6 @@ def pushdown_configuration(machine: PushdownRewardMachine, configuration: Counti
         f"`{configuration.state}` stands for no state and top of `{machine.name}`",
         fix="decode configurations between two labels",
     )
-
-
-def stack_of(machine: PushdownRewardMachine, configuration: CountingConfiguration) -> Stack:
-    """The stack, top first, that a configuration of the automaton stands for, between two labels."""
-    return pushdown_configuration(machine, configuration).stack
 
 
 # --- A pushdown machine as an automaton with two counters (Section 5, and the CRA of the 1-TreasureMaze experiment)
@@ -252,9 +218,6 @@ class Divide:
 Place = Head | Multiply | Return | Divide
 """A state of the automaton: a head of the pushdown machine, or on the way to one."""
 
-Tests = tuple[str, str]
-Changes = tuple[int, int]
-
 
 def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutomaton:
     """The automaton with two counters that pays the same in every step; a rule's first move pays, the others pay 0.
@@ -263,10 +226,24 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     >>> push = Transition("u0", "u0", Event("A"), "z", ("A", "z"), 1)
     >>> machine = PushdownRewardMachine("tiny", ("A",), ("#", "A"), "u0", (), Otherwise.error(), (push,))
     >>> after = pushdown_to_counting(machine).run([frozenset("A")] * 3).after
-    >>> print(after, stack_of(machine, after))
-    u0@A, [17, 0] ('A', 'A', 'A', '#')
+    >>> print(after, pushdown_configuration(machine, after), sep="; ")
+    u0@A, [17, 0]; u0, A A A #
     """
-    return _Simulation(machine).automaton()
+    simulation = _Simulation(machine)
+    names, final = simulation.names, simulation.final
+    # where `go` leads depends on the top symbol, so it has been written as rules
+    otherwise = Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise
+    return CountingRewardAutomaton(
+        machine.name,
+        machine.events,
+        2,
+        names[Head(machine.start, machine.stack[0])],
+        final,
+        otherwise,
+        tuple(simulation.rules),
+        machine.exclusive,
+        tuple(name for name in names.values() if name not in final),
+    )
 
 
 class _Simulation:
@@ -274,46 +251,31 @@ class _Simulation:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self.base = number_base(machine)
-        self.names: dict[Place, str] = dict(head_names(machine).items())
-        self.taken = set(self.names.values())
+        self.base = len(machine.stack) + 1
+        heads = head_names(machine)
+        self.names: dict[Place, str] = dict(heads.items())
+        self.taken = set(heads.values())
         self.rules: list[CountingTransition] = []
-        self.todo: list[Place] = list(self.names)
-        self.final = tuple(name for head, name in head_names(machine).items() if head.state in machine.final)
+        self.todo: list[Place] = [*heads]
+        self.final = tuple(name for head, name in heads.items() if head.state in machine.final)
         while self.todo:
             self._leave(self.todo.pop())
-
-    def automaton(self) -> CountingRewardAutomaton:
-        """The rules as an automaton."""
-        machine = self.machine
-        return CountingRewardAutomaton(
-            machine.name,
-            machine.events,
-            2,
-            self.names[Head(machine.start, machine.stack[0])],
-            self.final,
-            # where `go` leads depends on the top symbol, so it has been written as rules
-            Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise,
-            tuple(self.rules),
-            machine.exclusive,
-            tuple(name for name in self.names.values() if name not in self.final),
-        )
 
     def _leave(self, place: Place) -> None:
         """Add the rules that leave a place."""
         match place:
             case Multiply(head, left):
-                self._silent(place, place, ("1", "-"), (-1, self.base))
-                self._silent(place, Return(head, left[:-1]), ("0", "-"), (digit_of(self.machine, left[-1]), 0))
+                self._silent(place, place, "1-", (-1, self.base))
+                self._silent(place, Return(head, left[:-1]), "0-", (encode(self.machine, left[-1:]), 0))
             case Return(head, left):
-                self._silent(place, place, ("-", "1"), (1, -1))
-                self._silent(place, Multiply(head, left) if left else head, ("-", "0"), (0, 0))
+                self._silent(place, place, "-1", (1, -1))
+                self._silent(place, Multiply(head, left) if left else head, "-0", (0, 0))
             case Divide(state, remainder):
                 following = (remainder + 1) % self.base
-                self._silent(place, Divide(state, following), ("1", "-"), (-1, 1 if following == 0 else 0))
+                self._silent(place, Divide(state, following), "1-", (-1, 1 if following == 0 else 0))
                 # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
                 top = self.machine.stack[remainder - 1] if remainder else None
-                self._silent(place, Return(Head(state, top), ()), ("0", "-"), (0, 0))
+                self._silent(place, Return(Head(state, top), ()), "0-", (0, 0))
             case Head(state, _) if state not in self.machine.final:
                 self._leave_head(place)
 
@@ -347,9 +309,9 @@ class _Simulation:
         names = self._name(source), self._name(target)
         self.rules.append(CountingTransition(*names, guard, ("-", "-"), (0, 0), reward))
 
-    def _silent(self, source: Place, target: Place, tests: Tests, changes: Changes) -> None:
+    def _silent(self, source: Place, target: Place, tests: str, changes: tuple[int, int]) -> None:
         names = self._name(source), self._name(target)
-        self.rules.append(CountingTransition(*names, SILENT, tests, changes, 0))
+        self.rules.append(CountingTransition(*names, SILENT, tuple(tests), changes, 0))
 
     def _name(self, place: Place) -> str:
         """The name of a place; one not met before is still to be left."""

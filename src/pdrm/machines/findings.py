@@ -8,7 +8,7 @@ from typing import TypeVar
 from pdrm.errors import Finding, TooManyCases
 from pdrm.machines.guards import events_of
 from pdrm.machines.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
-from pdrm.machines.transitions import ANY, NONE, Rule
+from pdrm.machines.transitions import Rule
 from pdrm.machines.wellformed import Machine, labels_left
 from pdrm.machines.zero_patterns import Case, CountingMachine, CountingRule, pattern_text, reachable_cases, rules_in
 
@@ -28,7 +28,12 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         heads = [Head(state, top) for state in (*machine.states, *machine.final) for top in (*machine.stack, None)]
         rules = {head: rules_at(machine, head) for head in heads if head in reached}
         idle = "its top of stack never occurs in that state, or other rules beat it"
-        return [*_inspect(machine, rules, describe, idle), *_find_unused_symbols(machine)]
+        mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
+        unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
+        return [
+            *_inspect(machine, rules, describe, idle),
+            *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
+        ]
     except TooManyCases as error:
         return _give_up(error)
 
@@ -86,10 +91,3 @@ def _find_undefined_cases(
     for (state, labels), several in undefined.items():
         place = f"in state `{state}`{describe(several)}"
         yield Finding("W0602", f"{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
-
-
-def _find_unused_symbols(machine: PushdownSystem) -> Iterator[Finding]:
-    mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)} - {ANY, NONE}
-    for symbol in machine.stack[1:]:
-        if symbol not in mentioned:
-            yield Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")

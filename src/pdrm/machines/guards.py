@@ -26,7 +26,6 @@ class Silent:
     """
 
     def holds(self, _label: Label) -> bool:
-        """Never: a silent rule does not read labels."""
         return False
 
     def __str__(self) -> str:
@@ -53,7 +52,6 @@ class Exactly:
         object.__setattr__(self, "events", frozenset(self.events))
 
     def holds(self, label: Label) -> bool:
-        """Whether the label is this very set."""
         return label == self.events
 
     def __str__(self) -> str:
@@ -71,7 +69,6 @@ class Event:
     name: str
 
     def holds(self, label: Label) -> bool:
-        """Whether the event is true."""
         return self.name in label
 
     def __str__(self) -> str:
@@ -92,7 +89,6 @@ class Not:
         _check_formula(self, self.inner)
 
     def holds(self, label: Label) -> bool:
-        """Whether the inner formula does not hold."""
         return not self.inner.holds(label)
 
     def __str__(self) -> str:
@@ -113,15 +109,11 @@ class And:
         object.__setattr__(self, "parts", _several(self, self.parts))
 
     def holds(self, label: Label) -> bool:
-        """Whether every part holds."""
         return all(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        if not self.parts:
-            return "true"
-        return " & ".join(
-            f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts
-        )
+        parts = (f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts)
+        return " & ".join(parts) or "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +130,11 @@ class Or:
         object.__setattr__(self, "parts", _several(self, self.parts))
 
     def holds(self, label: Label) -> bool:
-        """Whether some part holds."""
         return any(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        if not self.parts:
-            return "false"
-        return " | ".join(f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts)
+        parts = (f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts)
+        return " | ".join(parts) or "false"
 
 
 def _several(whole: And | Or, parts: Iterable[Formula]) -> tuple[Formula, ...]:
@@ -160,20 +150,16 @@ def _several(whole: And | Or, parts: Iterable[Formula]) -> tuple[Formula, ...]:
 def _check_formula(whole: Not | And | Or, part: object) -> None:
     """Formulas are made of formulas: an exact set and silence are guards on their own."""
     if not isinstance(part, Formula):
-        kind = type(whole).__name__
-        fix = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
-        if not isinstance(part, Exactly):
-            fix = "make it of Event, Not, And and Or"
-        raise BadShape(f"`{kind}` holds formulas, not {_named(part)}", fix=fix)
+        exact = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
+        fix = exact if isinstance(part, Exactly) else "make it of Event, Not, And and Or"
+        raise BadShape(f"`{type(whole).__name__}` holds formulas, not {_named(part)}", fix=fix)
 
 
 def check_guard(guard: object) -> None:
     """Raise unless a rule can read it."""
     if not isinstance(guard, Guard):
-        raise BadShape(
-            f"a rule reads a guard, not {_named(guard)}",
-            fix='use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT',
-        )
+        fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
+        raise BadShape(f"a rule reads a guard, not {_named(guard)}", fix=fix)
 
 
 def _named(part: object) -> str:

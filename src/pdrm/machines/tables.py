@@ -87,8 +87,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     >>> table.move.shape  # three states; four labels; no symbol, # and A
     (3, 4, 3)
     """
-    _check_kind(machine)
-    _check_labels(machine, labels)
+    _check(machine, labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
     tops = (None, *machine.stack)
@@ -97,8 +96,10 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     move = np.full((len(states), len(labels), len(tops)), UNDEFINED_MOVE, np.int32)
     silent = np.full((len(states), len(tops)), UNDEFINED_MOVE, np.int32)
     for state in machine.states:
-        at = states[state]
-        otherwise = _otherwise(machine, state, states)
+        at, otherwise = states[state], None
+        if machine.otherwise.action != "error":
+            target = machine.otherwise.target or state
+            otherwise = _Move(states[target], 0, (), float(machine.otherwise.reward).hex())
         for position, top in enumerate(tops):
             rule = machine.rule(state, None, top)
             if rule is not None:
@@ -111,15 +112,12 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     return Table(move, silent, *_columns(moves), start, bottom, len(machine.states))
 
 
-def _check_kind(machine: object) -> None:
+def _check(machine: object, labels: Sequence[Label]) -> None:
     if not isinstance(machine, PushdownRewardMachine):
         raise BadSetting(
             f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r} ({type(machine).__name__})",
             fix="translate it: pdrm.machines.reward_machine_to_pushdown, counting_to_pushdown; pdrm.catalogue finds by name",
         )
-
-
-def _check_labels(machine: PushdownRewardMachine, labels: Sequence[Label]) -> None:
     for label in labels:
         try:
             machine.alphabet.check(label)
@@ -135,19 +133,9 @@ def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dic
     return _Move(states[rule.target], int(top is not None and not kept), push, float(rule.reward).hex())
 
 
-def _otherwise(machine: PushdownRewardMachine, state: str, states: dict[str, int]) -> _Move | None:
-    """What `otherwise` does in a state, as a move like any other; None for `error`."""
-    otherwise = machine.otherwise
-    if otherwise.action == "error":
-        return None
-    target = state if otherwise.target is None else otherwise.target
-    return _Move(states[target], 0, (), float(otherwise.reward).hex())
-
-
 def _columns(moves: dict[_Move, int]) -> tuple[Integers, Integers, Integers, Integers, Rewards]:
     """The moves as the columns target, pops, pushes, push and reward."""
-    longest = max(len(row.push) for row in moves)
-    push = np.zeros((len(moves), longest), np.int32)
+    push = np.zeros((len(moves), max(len(row.push) for row in moves)), np.int32)
     for row, number in moves.items():
         push[number, : len(row.push)] = row.push
     return (
@@ -168,23 +156,12 @@ class TableStep(NamedTuple):
 
 
 def begin_table(table: Table) -> TableStep:
-    """The start, after the silent moves before the first label.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> begin_table(tabulate(catalogue("letter"), [frozenset("A")]))
-    TableStep(state=0, stack=(1,), reward=0.0)
-    """
+    """The start, after the silent moves before the first label."""
     return _silent_moves(table, table.start, (table.bottom,), 0.0)
 
 
 def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
-    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> table = tabulate(catalogue("letter"), [frozenset("A")])
-    >>> step_table(table, state=0, stack=(1,), label=0)
-    TableStep(state=0, stack=(2, 1), reward=-0.01)
-    """
+    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves."""
     if state >= table.first_final:
         raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
     top = stack[0] if stack else 0
@@ -279,6 +256,5 @@ def _rules(automaton: CountingRewardAutomaton, state: str, label: Label | None) 
     otherwise, count = automaton.otherwise, automaton.counters
     if otherwise.action == "error" or state in automaton.final:
         return reading
-    target = state if otherwise.target is None else otherwise.target
-    nothing = CountingTransition(state, target, ALWAYS, (ANY_VALUE,) * count, (0,) * count, otherwise.reward)
-    return [*reading, nothing]
+    target, tests, changes = otherwise.target or state, (ANY_VALUE,) * count, (0,) * count
+    return [*reading, CountingTransition(state, target, ALWAYS, tests, changes, otherwise.reward)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Generic, TypeVar
 
 from pdrm.errors import (
@@ -124,9 +124,8 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
             if event not in machine.events:
                 yield _unknown_event(event, machine, None, "the `exclusive` line")
     if machine.start in machine.final:
-        yield FinalStateWithRules(
-            f"the start state `{machine.start}` is final", fix="use another state as the start", word=machine.start
-        )
+        fault = f"the start state `{machine.start}` is final"
+        yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
     elif machine.start not in machine.states:
         yield _unknown_state(machine.start, machine, None, "the `start` line")
     yield from _otherwise_faults(machine)
@@ -138,14 +137,11 @@ def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()
     """Names that cannot be written in the language, are reserved, or are declared twice."""
     for name in names:
         if not NAME.fullmatch(name):
-            yield BadName(
-                f"{kind} `{name[:40]}` cannot be a name", fix="use letters, digits, `_` and the like", word=name
-            )
+            fault = f"{kind} `{name[:40]}` cannot be a name"
+            yield BadName(fault, fix="use letters, digits, `_` and the like", word=name)
         elif name in reserved:
-            article = "an" if kind == "event" else "a"
-            yield BadName(
-                f"`{name}` is reserved and cannot name {article} {kind}", fix="choose another name", word=name
-            )
+            fault = f"`{name}` is reserved and cannot name {'an' if kind == 'event' else 'a'} {kind}"
+            yield BadName(fault, fix="choose another name", word=name)
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield DuplicateName(f"{kind} `{name}` is declared twice", fix="remove one of them", word=name)
 
@@ -153,15 +149,13 @@ def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()
 def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     otherwise = machine.otherwise
     if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != (otherwise.target is not None):
-        yield MissingHeader(
-            f"`otherwise {otherwise.action}` is not a rule", fix="use `stay R`, `go STATE R` or `error`"
-        )
+        fault = f"`otherwise {otherwise.action}` is not a rule"
+        yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
     elif otherwise.target is not None and otherwise.target not in (*machine.states, *machine.final):
         yield _unknown_state(otherwise.target, machine, otherwise.where, "the `otherwise` line")
     if not math.isfinite(otherwise.reward):
-        yield BadReward(
-            f"the reward of `otherwise` is {otherwise.reward}", where=otherwise.where, fix="use a finite number"
-        )
+        fault = f"the reward of `otherwise` is {otherwise.reward}"
+        yield BadReward(fault, where=otherwise.where, fix="use a finite number")
 
 
 def _rule_faults(machine: Machine[Rule], rule: Rule) -> Iterator[PdrmError]:
@@ -209,31 +203,22 @@ def find_clashes(
     machine: Machine[R], place: Callable[[R, R], str | None], fix: str, silent_fix: str
 ) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once; `place` says where besides the label two rules of one state meet (None: nowhere)."""
-    found: list[Nondeterministic | TooManyCases] = []
-    for state in machine.states:
-        for clash in _clashes_at(machine, state, place, fix, silent_fix):
-            found.append(clash)
-            if len(found) == MOST_REPORTED:
-                return found
-    return found
 
+    def clashes() -> Iterator[Nondeterministic | TooManyCases]:
+        for state in machine.states:
+            cubes: list[tuple[R, list[Cube]]] = []
+            for rule in machine.rules_from(state):
+                try:
+                    cubes.append((rule, machine.alphabet.cubes(rule.guard)))
+                except TooManyCases as error:
+                    yield TooManyCases(error.message, where=rule.where, fix=error.fix)
+            for (one, cubes_one), (other, cubes_other) in combinations(cubes, 2):
+                there = place(one, other)
+                label = None if there is None else _common_label(machine.alphabet, one, cubes_one, other, cubes_other)
+                if label is not None:
+                    yield _clash(one, other, f"label {label}{there}", silent_fix if one.silent != other.silent else fix)
 
-def _clashes_at(
-    machine: Machine[R], state: str, place: Callable[[R, R], str | None], fix: str, silent_fix: str
-) -> Iterator[Nondeterministic | TooManyCases]:
-    cubes: list[tuple[R, list[Cube]]] = []
-    for rule in machine.rules_from(state):
-        try:
-            cubes.append((rule, machine.alphabet.cubes(rule.guard)))
-        except TooManyCases as error:
-            yield TooManyCases(error.message, where=rule.where, fix=error.fix)
-    for (one, cubes_one), (other, cubes_other) in combinations(cubes, 2):
-        there = place(one, other)
-        if there is None:
-            continue
-        label = _common_label(machine.alphabet, one, cubes_one, other, cubes_other)
-        if label is not None:
-            yield _clash(one, other, f"label {label}{there}", silent_fix if one.silent != other.silent else fix)
+    return list(islice(clashes(), MOST_REPORTED))
 
 
 def _common_label(
@@ -245,12 +230,8 @@ def _common_label(
     if one.silent or other.silent:
         reading = cubes_other if one.silent else cubes_one
         return label_text(alphabet.smallest(reading[0])) if reading else None
-    for cube in cubes_one:
-        for second in cubes_other:
-            both = alphabet.meet(cube, second)
-            if both is not None:
-                return label_text(alphabet.smallest(both))
-    return None
+    met = (alphabet.meet(first, second) for first in cubes_one for second in cubes_other)
+    return next((label_text(alphabet.smallest(both)) for both in met if both is not None), None)
 
 
 def _clash(one: Rule, other: Rule, case: str, fix: str) -> Nondeterministic:

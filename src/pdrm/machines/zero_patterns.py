@@ -74,9 +74,7 @@ def find_counting_clashes(machine: CountingMachine[CountingRule]) -> list[Nondet
 
     def place(one: CountingRule, other: CountingRule) -> str | None:
         zeros = common_pattern(one.tests, other.tests)
-        if zeros is None:
-            return None
-        return f" and counters {pattern_text(zeros)}" if zeros else ""
+        return f" and counters {pattern_text(zeros)}" if zeros else None if zeros is None else ""
 
     ways = "the labels or the tests" if machine.counters else "the labels"
     return find_clashes(
