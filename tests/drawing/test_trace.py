@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from xml.etree import ElementTree as ET
 
 from pdrm.drawing.render import draw_run
@@ -61,7 +60,7 @@ def test_the_table_is_drawn(tmp_path):
     picture = ET.parse(tmp_path / "t.svg")  # noqa: S314 (our own picture)
     shown = picture.iter("{http://www.w3.org/2000/svg}text")
     texts = {"".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in shown}
-    assert {cell for row in trace_run(run) for cell in astuple(row)} | {"step", "stack before"} <= texts
+    assert {cell for row in trace_run(run) for cell in row} | {"step", "stack before"} <= texts
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
 
 

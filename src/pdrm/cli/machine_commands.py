@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import astuple
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
@@ -31,7 +30,7 @@ def print_run(run: Run[Any]) -> None:
     console = Console(highlight=False)
     table = Table(*HEADINGS, box=None, header_style="bold")
     for row in trace_run(run):
-        table.add_row(*astuple(row))
+        table.add_row(*row)
     console.print(table)
     console.print(describe_end(run), markup=False)
 

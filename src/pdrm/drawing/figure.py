@@ -9,9 +9,9 @@ variables' values (the same on every edge) and the machine's `otherwise`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 
 from pdrm.drawing.label_tokens import VARIABLE, Line, Name, Tokens, join, make_line, rename, spell_number
 from pdrm.machines.transitions import Otherwise, Rule
@@ -70,31 +70,21 @@ def find_families(lines: Sequence[Line]) -> list[Family]:
 
 def _merge_looks(lines: Iterable[Line]) -> list[Line]:
     """Lines alike but for the symbol they name become one; `z`, ε and counter tests stay apart."""
-    return _merge(
-        lines,
-        key=lambda line: replace(line, looks=()) if _named(line) else line,
-        merge=lambda group: replace(group[0], looks=tuple(look for line in group for look in line.looks)),
-    )
-
-
-def _named(line: Line) -> bool:
-    return bool(line.looks) and all(isinstance(token, Name) for look in line.looks for token in look)
+    merged: dict[Line, Line] = {}
+    for line in lines:
+        named = line.looks and all(isinstance(token, Name) for look in line.looks for token in look)
+        key = replace(line, looks=()) if named else line
+        merged[key] = replace(line, looks=(*merged[key].looks, *line.looks)) if key in merged else line
+    return list(merged.values())
 
 
 def _merge_guards(lines: Iterable[Line]) -> list[Line]:
     """Lines alike but for what they read become one."""
-    return _merge(
-        lines,
-        key=lambda line: replace(line, guards=()),
-        merge=lambda group: replace(group[0], guards=tuple(guard for line in group for guard in line.guards)),
-    )
-
-
-def _merge(lines: Iterable[Line], key: Callable[[Line], Line], merge: Callable[[list[Line]], Line]) -> list[Line]:
-    groups: dict[Line, list[Line]] = {}
+    merged: dict[Line, Line] = {}
     for line in lines:
-        groups.setdefault(key(line), []).append(line)
-    return [merge(group) for group in groups.values()]
+        key = replace(line, guards=())
+        merged[key] = replace(line, guards=(*merged[key].guards, *line.guards)) if key in merged else line
+    return list(merged.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +139,13 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
     variables = _name_variables(machine, [family for families in merged.values() for family in families])
     edges = tuple(
-        Edge(*ends, tuple(_fill(family, variables) for family in families)) for ends, families in merged.items()
+        Edge(*ends, tuple(rename(one.line.tokens(), VARIABLE, variables.get(one.values, VARIABLE)) for one in families))
+        for ends, families in merged.items()
     )
-    legend = tuple(_legend(variable, values) for values, variable in variables.items())
+    legend = (
+        ("for ", Name(variable), " in ", *join(" ", [(Name(value),) for value in values]))
+        for values, variable in variables.items()
+    )
     states = tuple(dict.fromkeys((*machine.states, *machine.final)))
     caption = (*legend, tokenize_otherwise(machine.otherwise))
     return Figure(machine.name, states, machine.start, frozenset(machine.final), edges, caption)
@@ -173,21 +167,7 @@ def _name_variables(machine: Machine[Rule], families: list[Family]) -> dict[tupl
     used: set[str] = {"z", *machine.events}
     for rule in machine.transitions:
         used |= make_line(rule).names()
-    free = (name for name in _letters() if name not in used)
+    letters = chain("abcαβγ", (f"x{number}" for number in count(1)))
+    free = (name for name in letters if name not in used)
     lists = dict.fromkeys(family.values for family in families if family.values)
     return dict(zip(lists, free, strict=False))
-
-
-def _letters() -> Iterator[str]:
-    """Names for variables: a, b, c, then the Greek ones, then x1, x2, ..."""
-    yield from "abcαβγ"
-    yield from (f"x{number}" for number in count(1))
-
-
-def _fill(family: Family, variables: dict[tuple[str, ...], str]) -> Tokens:
-    tokens = family.line.tokens()
-    return rename(tokens, VARIABLE, variables[family.values]) if family.values else tokens
-
-
-def _legend(variable: str, values: tuple[str, ...]) -> Tokens:
-    return ("for ", Name(variable), " in ", *join(" ", [(Name(value),) for value in values]))

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -184,15 +184,12 @@ def escape_html(text: str) -> str:
 
 
 def _node(figure: Figure, state: str) -> str:
+    """A state with its name, `u0` as in the paper: the number set below the letter."""
+    indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
+    name = f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
     shape = "" if len(state) <= WIDEST_CIRCLE else ", shape=ellipse"
     rings = ", peripheries=2" if state in figure.final else ""
-    return f"{quote(state)} [label=<{_state_label(state)}>{shape}{rings}];"
-
-
-def _state_label(state: str) -> str:
-    """A state's name, `u0` as in the paper: the number set below the letter."""
-    indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
-    return f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
+    return f"{quote(state)} [label=<{name}>{shape}{rings}];"
 
 
 def _edge(edge: Edge, room: int) -> str:
@@ -222,14 +219,10 @@ def set_columns(lines: Sequence[str], room: int = 0) -> str:
     """Lines under each other, in several columns where there are many, with blank points to both sides."""
     count = ceil(len(lines) / LONGEST_COLUMN)
     height = ceil(len(lines) / count)
-    cells = "".join(f"<TD>{stack_lines(lines[i : i + height])}</TD>" for i in range(0, len(lines), height))
+    columns = (map(escape_html, lines[i : i + height]) for i in range(0, len(lines), height))
+    cells = "".join(f"<TD>{'<BR/>'.join(column)}</TD>" for column in columns)
     blank = f'<TD WIDTH="{room}"></TD>' if room else ""
     return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{blank}{cells}{blank}</TR></TABLE>'
-
-
-def stack_lines(lines: Iterable[str]) -> str:
-    """Lines under each other."""
-    return "<BR/>".join(escape_html(line) for line in lines)
 
 
 def _caption(figure: Figure, title: bool) -> str:

@@ -47,7 +47,7 @@ Tokens = tuple[Token, ...]
 
 
 def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
-    """A guard in the paper's signs, given the order of the events (alphabetical unless told).
+    """A guard in the paper's signs, the events of a label in the order given, then by alphabet.
 
     >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
     'a ∧ ¬t'
@@ -61,7 +61,8 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
         case Silent():
             return ("ε",)
         case Exactly(events):
-            return (ExactLabel(sort_events(events, declared)),)
+            place = {event: index for index, event in enumerate(declared)}
+            return (ExactLabel(tuple(sorted(events, key=lambda event: (place.get(event, len(place)), event)))),)
         case Event(name):
             return (Name(name),)
         case Not(part):
@@ -72,20 +73,9 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
             return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
 
 
-def sort_events(events: Iterable[str], declared: Sequence[str]) -> tuple[str, ...]:
-    """The events as declared, the others after them by alphabet."""
-    position = {event: index for index, event in enumerate(declared)}
-    return tuple(sorted(events, key=lambda event: (position.get(event, len(declared)), event)))
-
-
 def tokenize_stack(symbols: Iterable[str]) -> Tokens:
     """Stack symbols, top first; `z` and nothing at all are signs."""
     return join(" ", [("z",) if symbol == ANY else (Name(symbol),) for symbol in symbols], "ε")
-
-
-def tokenize_top(top: str) -> Tokens:
-    """The symbol a rule looks at."""
-    return tokenize_stack(() if top == NONE else (top,))
 
 
 def spell_number(value: float, plus: bool = False) -> str:
@@ -105,31 +95,20 @@ def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
     return tuple(tokens) or (empty,)
 
 
-def find_names(tokens: Tokens) -> frozenset[str]:
-    """The names that occur among the tokens."""
-    names: set[str] = set()
-    for token in tokens:
-        match token:
-            case Name(text):
-                names.add(text)
-            case ExactLabel(events):
-                names.update(events)
-    return frozenset(names)
-
-
 def rename(tokens: Tokens, old: str, new: str) -> Tokens:
     """The tokens with every occurrence of one name replaced; in a label, a place left open comes first."""
-    replaced: list[Token] = []
-    for token in tokens:
+
+    def one(token: Token) -> Token:
         match token:
             case Name(text):
-                replaced.append(Name(new if text == old else text))
+                return Name(new if text == old else text)
             case ExactLabel(events):
                 filled = (new if event == old else event for event in events)
-                replaced.append(ExactLabel(tuple(sorted(filled, key=lambda event: event != VARIABLE))))
+                return ExactLabel(tuple(sorted(filled, key=lambda event: event != VARIABLE)))
             case _:
-                replaced.append(token)
-    return tuple(replaced)
+                return token
+
+    return tuple(map(one, tokens))
 
 
 def spell(tokens: Tokens) -> str:
@@ -183,7 +162,9 @@ class Line:
 
     def names(self) -> frozenset[str]:
         """The names on the line."""
-        return find_names(self.tokens())
+        tokens = self.tokens()
+        labels = (token.events for token in tokens if isinstance(token, ExactLabel))
+        return frozenset(token.text for token in tokens if isinstance(token, Name)).union(*labels)
 
     def rename(self, old: str, new: str) -> Line:
         """The line with one name replaced throughout."""
@@ -201,7 +182,9 @@ def make_line(rule: Rule, _events: Sequence[str] = ()) -> Line:
 @make_line.register
 def _(rule: Transition, events: Sequence[str] = ()) -> Line:
     effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
-    return Line((tokenize_guard(rule.guard, events),), (tokenize_top(rule.top),), effect)
+    return Line(
+        (tokenize_guard(rule.guard, events),), (tokenize_stack(() if rule.top == NONE else (rule.top,)),), effect
+    )
 
 
 @make_line.register

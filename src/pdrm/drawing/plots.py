@@ -45,9 +45,8 @@ def check_plot_format(path: str | os.PathLike[str]) -> None:
     """Refuse a file name whose ending is not a format for plots."""
     file = Path(path)
     if file.suffix not in PLOT_FORMATS:
-        raise UnknownFormat(
-            f"`{file.name}` does not end in a format for plots", fix=f"use one of {', '.join(PLOT_FORMATS)}"
-        )
+        fault = f"`{file.name}` does not end in a format for plots"
+        raise UnknownFormat(fault, fix=f"use one of {', '.join(PLOT_FORMATS)}")
 
 
 def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -92,7 +91,27 @@ Points = list[tuple[int, float]]
 def sizes_plot(record: dict[str, Any]) -> Figure:
     """The growth of a task's tables."""
     figure = _new_figure(7, 4.2)
-    _plot_sizes(figure.subplots(), record)
+    axes = figure.subplots()
+    found = size_curves(record)
+    counted = [height for name, points in found.items() if "bound" not in name for _, height in points]
+    top = math.ceil(max(counted, default=1.0) + 2)
+    for number, (name, points) in enumerate(found.items()):
+        bound = "bound" in name
+        style = {"linestyle": "--"} if bound else {"marker": "o", "markersize": 3}
+        colour = COLOURS[0] if bound else COLOURS[(number - 1) % len(COLOURS)]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=name, color=colour, **style)
+    limit = max(2, record["steps"])
+    axes.set(xscale="log", xlim=(1, limit), ylim=(0, top), xlabel="steps of an episode", ylabel="rows of the table")
+    ticks = range(0, top + 1, max(1, math.ceil(top / 8)))
+    axes.set_yticks(list(ticks), [f"$10^{{{tick}}}$" for tick in ticks])
+    places = sorted({10**power for power in range(7) if 2 * 10**power <= limit} | {limit})
+    axes.set_xticks(places, [f"{place:,}" for place in places])
+    axes.minorticks_off()
+    _open_frame(axes)
+    axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
+    if any(found.values()):
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
@@ -115,29 +134,6 @@ def size_curves(record: dict[str, Any]) -> dict[str, Points]:
 
 def _take_logarithms(points: Iterable[tuple[int, int | None]]) -> Points:
     return [(steps, math.log10(count)) for steps, count in points if count]
-
-
-def _plot_sizes(axes: Axes, record: dict[str, Any]) -> None:
-    found = size_curves(record)
-    counted = [height for name, points in found.items() if "bound" not in name for _, height in points]
-    top = math.ceil(max(counted, default=1.0) + 2)
-    for number, (name, points) in enumerate(found.items()):
-        bound = "bound" in name
-        style = {"linestyle": "--"} if bound else {"marker": "o", "markersize": 3}
-        colour = COLOURS[0] if bound else COLOURS[(number - 1) % len(COLOURS)]
-        if points:
-            axes.plot(*zip(*points, strict=True), label=name, color=colour, **style)
-    limit = max(2, record["steps"])
-    axes.set(xscale="log", xlim=(1, limit), ylim=(0, top), xlabel="steps of an episode", ylabel="rows of the table")
-    ticks = range(0, top + 1, max(1, math.ceil(top / 8)))
-    axes.set_yticks(list(ticks), [f"$10^{{{tick}}}$" for tick in ticks])
-    places = sorted({10**power for power in range(7) if 2 * 10**power <= limit} | {limit})
-    axes.set_xticks(places, [f"{place:,}" for place in places])
-    axes.minorticks_off()
-    _open_frame(axes)
-    axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
-    if any(found.values()):
-        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 # --- A witness: situations side by side, where the agent is, its stack with what a k-policy sees of it, what is best to do.

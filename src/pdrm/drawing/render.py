@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import astuple
 from pathlib import Path
 
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
@@ -72,7 +71,7 @@ def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
 def run_to_dot(run: Run[AnyStep]) -> str:
     """A run's table as a graph of one node, in Graphviz's language."""
     head = _table_row(f"<B>{heading}</B>" for heading in HEADINGS)
-    body = [_table_row(escape_html(cell) for cell in astuple(row)) for row in trace_run(run)]
+    body = [_table_row(escape_html(cell) for cell in row) for row in trace_run(run)]
     foot = f'<TR><TD COLSPAN="{len(HEADINGS)}" ALIGN="LEFT">{escape_html(describe_end(run))}</TD></TR>'
     rows = "<HR/>".join([head, "".join(body), foot] if body else [head, foot])
     table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE>'
@@ -84,9 +83,8 @@ def run_to_dot(run: Run[AnyStep]) -> str:
 
 def _table_row(cells: Iterable[str]) -> str:
     sides = ("RIGHT" if heading in NUMBERS else "LEFT" for heading in HEADINGS)
-    return (
-        "<TR>" + "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True)) + "</TR>"
-    )
+    row = "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True))
+    return f"<TR>{row}</TR>"
 
 
 def _check_format(asked: str, endings: tuple[str, ...]) -> str:

@@ -76,11 +76,6 @@ def spell_formula(tokens: Tokens) -> str:
     return f"${''.join(one(token) for token in tokens)}$"
 
 
-def spell_caption(tokens: Tokens) -> str:
-    """A line of a caption."""
-    return "".join(escape_prose(token) if isinstance(token, str) else spell_formula((token,)) for token in tokens)
-
-
 def spell_name(text: str) -> str:
     r"""A name inside a formula: a letter as such, a letter's number below it, words upright.
 
@@ -115,6 +110,9 @@ def _greek(character: str) -> str:
 CENTIMETRES = 0.82 * 2.54 / 72
 """For one of Graphviz's points: LaTeX's letters are smaller than those the layout made room for."""
 
+BREAK = r" \\ "
+"""Between two lines."""
+
 STRAIGHT = 3
 """Points that a curve may leave the straight line between its ends and still be drawn as one."""
 
@@ -137,7 +135,10 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
     number = {state: index for index, state in enumerate(figure.states, start=1)}  # 0 is the start arrow's tail
     courses = {(edge.source, edge.target): edge for edge in layout.edges}
     shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
-    below = r" \\ ".join([*shown, *(spell_caption(line) for line in figure.caption)])
+    shown += [
+        "".join(escape_prose(token) if isinstance(token, str) else spell_formula((token,)) for token in line)
+        for line in figure.caption
+    ]
     lines = [
         r"% libraries: arrows.meta, automata, positioning; packages: amsmath, amssymb",
         r"\begin{tikzpicture}[shorten >=1pt, auto, >={Stealth}]",
@@ -147,19 +148,15 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
             for edge in figure.edges
             for line in _edge(figure, edge, courses[number[edge.source], number[edge.target]])
         ),
-        rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{below}}};",
+        rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{BREAK.join(shown)}}};",
         r"\end{tikzpicture}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _state(figure: Figure, state: str, at: Point) -> str:
-    kinds = [
-        "state",
-        *(["initial"] if state == figure.start else []),
-        *(["accepting"] if state in figure.final else []),
-    ]
-    return rf"\node[{', '.join(kinds)}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
+    kinds = f"state{', initial' * (state == figure.start)}{', accepting' * (state in figure.final)}"
+    return rf"\node[{kinds}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
 
 
 def _key(figure: Figure, state: str) -> str:
@@ -169,7 +166,7 @@ def _key(figure: Figure, state: str) -> str:
 
 def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
-    label = r" \\ ".join(spell_formula(line) for line in edge.lines)
+    label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]

@@ -6,8 +6,8 @@ The rows are words; `render` draws them and `pdrm step` prints them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import singledispatch
+from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
 from pdrm.machines.configurations import Configuration, Run, Step
@@ -24,8 +24,7 @@ MOST_SYMBOLS = 12
 """Stack symbols a row shows; of a higher stack the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRow:
+class TraceRow(NamedTuple):
     """One row; the stacks are top first, a counting automaton's counters stand in their place.
 
     >>> TraceRow("1", "{A}", "u0 → u0: {A}, z / A z, 0", "#", "A #", "0").after
@@ -73,12 +72,10 @@ def _(step: RewardStep, number: str) -> Iterator[TraceRow]:
 def _(step: CountingStep, number: str) -> Iterator[TraceRow]:
     # The step keeps the number of its silent moves, not the moves: they share its row.
     silent = step.moves - (step.label is not None)
-    then = f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}" if silent else ""
     first = step.rule.target if step.rule is not None else step.after.state
-    parts = [
-        *([_rule(step.rule, step.before.state, first)] if step.label is not None else []),
-        *([then] if then else []),
-    ]
+    parts = [] if step.label is None else [_rule(step.rule, step.before.state, first)]
+    if silent:
+        parts.append(f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}")
     if parts:
         counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
         yield TraceRow(number, _label(step.label), ", then ".join(parts), *counters, spell_number(step.reward))
