@@ -76,7 +76,8 @@ def about_record(record: Record) -> str:
     used = ", ".join(f"{SPELT.get(name, name)} {version}" for name, version in record.versions.items())
     busy = f"; load average {machine['load']}" if "load" in machine else ""
     where = f"{', '.join(parts)}, {machine['system']}; {used}{busy}"
-    return f"`{record.command}` on {record.date}: {where} ([record](benchmarks/{record.name}.json))."
+    now = "" if record.command.startswith("pdrm ") else " (in version 0.1; now `pdrm bench deep --seconds 20`)"
+    return f"`{record.command}`{now} on {record.date}: {where} ([record](benchmarks/{record.name}.json))."
 
 
 def derive(tabular: Record, deep: Record) -> dict[str, float]:

@@ -10,9 +10,7 @@ from stable_baselines3 import PPO
 
 from pdrm.bench import deep_bench
 from pdrm.bench.bench_rows import flatten
-from pdrm.bench.deep_bench import SETTINGS, count_weights, measure_ppo, water_product, water_training
-from pdrm.bench.sb3_peer import water_task
-from pdrm.domains.water import WaterWorld
+from pdrm.bench.deep_bench import SETTINGS, count_weights, measure_ppo, water_product, water_task, water_training
 from pdrm.learning import agents
 
 NOT_THERE = ("numba", "joblib", "matplotlib", "PIL", "pygraphviz", "torch", "stable_baselines3")
@@ -33,7 +31,7 @@ main()
 
 
 def test_both_sides_see_the_same():
-    product, peer = water_product(), water_task(WaterWorld())
+    product, peer = water_product(), water_task()
     assert peer.observation_space.shape == (product.observation_size,)
     assert peer.action_space.n == product.domain.actions
 

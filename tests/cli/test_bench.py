@@ -98,7 +98,7 @@ def test_a_missing_peer_is_named_with_what_to_install(pdrm, monkeypatch):
     for bench, absent, ours, fix in (
         ("tabular", "pycrm.agents.tabular", ("tabular_bench", "pycrm_letter"), "pip install pyrewardmachines"),
         ("analysis", "stormpy", ("analysis_bench", "storm_product"), "pip install stormpy"),
-        ("deep", "stable_baselines3", ("sb3_peer",), "pip install 'pdrm[sb3]'"),
+        ("deep", "stable_baselines3", (), "pip install 'pdrm[sb3]'"),
         ("deep", "jax", (), "pip install 'pdrm[jax]'"),
     ):
         with monkeypatch.context() as patch:

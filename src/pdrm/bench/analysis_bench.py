@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from operator import itemgetter
 from statistics import median
 from time import process_time as clock
 from typing import ParamSpec, TypeVar
@@ -73,16 +73,16 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
     for task in SIZES:
         bound_values(bounded(task, 2), DISCOUNT, PRECISION)
     found: list[Row] = []
+    races = len(NAMES) * len(SIZES)
     for task, heights in SIZES.items():
         methods = list(SOUND)
         for size, height, tried in zip(NAMES, heights, TRIED, strict=True):
-            on_progress(f"{task} with stacks up to {height:,}, beside Storm", 0.9 * len(found) / (3 * len(SIZES)))
-            figures, methods = race_storm(task, height, methods[:tried], seconds / (3 * len(SIZES)))
+            on_progress(f"{task} with stacks up to {height:,}, beside Storm", 0.9 * len(found) / races)
+            figures, methods = race_storm(task, height, methods[:tried], seconds / races)
             found.append(Row({"task": task, "size": size}, figures))
             yield found[-1]
-    yield Row(
-        {}, {worst: max(row.figures[worst] for row in found) for worst in ("storm_time_ratio", "storm_difference")}
-    )
+    worst = ("storm_time_ratio", "storm_difference")
+    yield Row({}, {figure: max(row.figures[figure] for row in found) for figure in worst})
     on_progress("growth with the stack's bound", 0.9)
     yield from measure_growth(GROWTH)
 
@@ -126,17 +126,14 @@ def race_storm(task: str, height: int, methods: Sequence[str], seconds: float) -
 
 def measure_growth(heights: Heights) -> Iterator[Row]:
     """States, and the least of three times to build and to solve, by task and height."""
-    for height in sorted(set(chain.from_iterable(heights.values()))):
-        for task in (task for task, bounds in heights.items() if height in bounds):
-            built = [timed(bounded, task, height) for _ in range(3)]
-            product = built[0][1]
-            solved = [timed(bound_values, product, DISCOUNT, PRECISION) for _ in range(3)]
-            figures = {
-                "growth_states": len(product),
-                "growth_build_s": min(taken for taken, _ in built),
-                "growth_solve_s": min(taken for taken, _ in solved),
-            }
-            yield Row({"task": task, "height": height}, figures)
+    pairs = [(task, height) for task, bounds in heights.items() for height in bounds]
+    for task, height in sorted(pairs, key=itemgetter(1)):
+        built = [timed(bounded, task, height) for _ in range(3)]
+        product = built[0][1]
+        solved = [timed(bound_values, product, DISCOUNT, PRECISION) for _ in range(3)]
+        build_s, solve_s = (min(taken for taken, _ in some) for some in (built, solved))
+        figures = {"growth_states": len(product), "growth_build_s": build_s, "growth_solve_s": solve_s}
+        yield Row({"task": task, "height": height}, figures)
 
 
 def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:

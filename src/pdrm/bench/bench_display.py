@@ -60,19 +60,15 @@ WORDS: dict[tuple[str, str | int], str] = {
 }
 """Coordinates that a table says in other words."""
 
+Q = {"pdrm": "{q_steps_per_s:,.0f}", "PyCRM": "{peer_q_steps_per_s:,.0f}", "ratio": "{q_steps_ratio:,.0f}×"}
+CPRM = {
+    "pdrm": "{cprm_updates_per_s:,.0f}",
+    "PyCRM": "{peer_cql_updates_per_s:,.0f}",
+    "ratio": "{cprm_updates_ratio:,.0f}×",
+}
 SPEEDS = [
-    (
-        "Q-learning, steps per second",
-        {"pdrm": "{q_steps_per_s:,.0f}", "PyCRM": "{peer_q_steps_per_s:,.0f}", "ratio": "{q_steps_ratio:,.0f}×"},
-    ),
-    (
-        "CpRM / CQL, updates per second",
-        {
-            "pdrm": "{cprm_updates_per_s:,.0f}",
-            "PyCRM": "{peer_cql_updates_per_s:,.0f}",
-            "ratio": "{cprm_updates_ratio:,.0f}×",
-        },
-    ),
+    ("Q-learning, steps per second", Q),
+    ("CpRM / CQL, updates per second", CPRM),
     ("Q-learning, k = 1", {"pdrm": "{q_steps_per_s_top_1:,.0f}"}),
     ("CpRM, k = 1, deduplicated", {"pdrm": "{cprm_updates_per_s_top_1:,.0f}"}),
 ]

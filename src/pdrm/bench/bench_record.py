@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 from pdrm import __version__
@@ -53,7 +53,14 @@ def run_bench(bench: str, seconds: float, on_progress: OnProgress) -> Record:
     """Run one of the `BENCHES`; `seconds` is about how long it measures beside its peer."""
     if not 0 < seconds <= LONGEST:
         raise BadSetting(f"a bench cannot measure for {seconds:g} seconds", fix="use --seconds 20")
-    name, rows = _start(bench, seconds, on_progress)
+    name = bench
+    if bench == "deep":
+        import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
+        from pdrm.bench.deep_bench import uses_gpu
+
+        name = "deep-gpu" if uses_gpu() else "deep-cpu"
+    module = import_module(f"pdrm.bench.{bench}_bench")  # says what to install where a peer is missing
+    rows: Iterator[Row] = getattr(module, f"bench_{bench}")(seconds, on_progress)
     return Record(
         command=f"pdrm bench {bench} --seconds {seconds:g}",
         rows=tuple(row.rounded() for row in rows),
@@ -62,22 +69,6 @@ def run_bench(bench: str, seconds: float, on_progress: OnProgress) -> Record:
         machine=describe_machine(),
         versions=list_versions(name),
     )
-
-
-def _start(bench: str, seconds: float, on_progress: OnProgress) -> tuple[str, Iterator[Row]]:
-    """What the record is called, and its rows; the import says what to install where a peer is missing."""
-    if bench == "tabular":
-        from pdrm.bench.tabular_bench import bench_tabular
-
-        return bench, bench_tabular(seconds, on_progress)
-    if bench == "analysis":
-        from pdrm.bench.analysis_bench import bench_analysis
-
-        return bench, bench_analysis(seconds, on_progress)
-    import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
-    from pdrm.bench.deep_bench import bench_deep, uses_gpu
-
-    return "deep-gpu" if uses_gpu() else "deep-cpu", bench_deep(seconds, on_progress)
 
 
 def describe_machine() -> dict[str, str | int | float]:
