@@ -39,7 +39,7 @@ def test_the_page_has_the_final_results_and_nothing_of_the_papers(folder):
     assert "<h1>my &lt;study&gt;</h1>" in page
     assert page.count("95 % interval") >= 3
     assert "<td>a &amp; b</td><td>full</td>" in page
-    assert re.search(r"\d of 2</td>", page)
+    assert re.search(r"\d of 2 \(\d+ %\)</td>", page)
     for word in ("dashed", "claims", "make reproduce"):
         assert word not in page
     assert set(re.findall(r'href="(?!#|data)([^"]+)"', page)) == {"curves.csv", "summary.csv", "curves.svg"}

@@ -95,7 +95,7 @@ def test_one_seed_has_no_interval(tmp_path):
     assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
     (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
     cells = re.findall(r'<td class="n">(.*?)</td>', row)
-    assert (cells[0], cells[1], cells[3], cells[4]) == ("−0.71", "–", "–", "1 of 1")
+    assert (cells[0], cells[1], cells[2]) == ("−0.71", "0.82", "1 of 1 (100 %)")
     part = written[written.index("who ends better than pdRM") :]
     assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">–</td>', part)
 
@@ -121,7 +121,7 @@ def test_what_was_not_run_here_says_so(page):
     assert part.count('<span class="badge none">recorded</span>') == 4
     assert "python -m pdrm.experiments.water_runs printed" in part
     assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
-    assert re.search(r"<td>PPO</td><td>none</td><td class=\"n\">21,701</td>", part)
+    assert re.search(r"<td>PPO</td><td>none</td><td class=\"n\">21,701 \(", part)
     assert "<li>holds: PPO + 1-pdRM achieves early</li>" in part  # tuned, as the paper found
 
 
@@ -129,7 +129,7 @@ def test_figures_have_their_numbers(page):
     for agent in ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", "0-pdRM (ours)"):
         assert f"<td>{agent}</td>" in page
     # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
-    assert re.search(r'<td>pdRM</td><td>5</td><td class="n">−0\.71</td>', page)
+    assert re.search(r'<td>pdRM</td><td>5</td><td class="n">−0\.71 \(', page)
     assert "learning rate 0.01" in page
     assert page.count("data:image/svg+xml;base64,") >= 4
 

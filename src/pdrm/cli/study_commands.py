@@ -184,7 +184,7 @@ def report(
     from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.study import load_studies
     from pdrm.report.build import write_report
-    from pdrm.report.verdicts import results_markdown
+    from pdrm.report.verdicts import COLUMNS, results_markdown
 
     evidence = Evidence(output, seeds)
     if own := load_studies(output, evidence.store):
@@ -196,7 +196,7 @@ def report(
         fault = f"{output} holds no runs of the paper's figures, and no study of your own"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     if markdown:
-        typer.echo(results_markdown(here))
+        typer.echo(results_markdown(here, COLUMNS))
         return
     page = write_report(lines, judge_claims(evidence), evidence, theory=theory)
     typer.echo(f"wrote {page}")
@@ -207,13 +207,13 @@ def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: b
     """The same for studies of one's own."""
     from pdrm.experiments.study import recorded
     from pdrm.report.build import write_own_report
-    from pdrm.report.verdicts import own_results_markdown
+    from pdrm.report.verdicts import results_markdown
 
     lines = recorded(studies, store)
     if not lines:
         raise NotRecorded(f"no run of the study in {output} is done", fix="pdrm run STUDY.toml")
     if markdown:
-        typer.echo(own_results_markdown([curves for _, curves in lines]))
+        typer.echo(results_markdown([curves for _, curves in lines]))
         return
     for path in write_own_report(lines, store, output):
         typer.echo(f"wrote {path}")

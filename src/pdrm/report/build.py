@@ -23,10 +23,10 @@ from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
 from pdrm.report.curve_plots import study_plot
-from pdrm.report.page import Markup, Section, html, join, page, picture, table
+from pdrm.report.page import Markup, Section, bullets, details, html, join, page, picture, table
 from pdrm.report.study_section import anchor, seconds_of, study_section
 from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts
-from pdrm.report.verdicts import claims_section, parts_list
+from pdrm.report.verdicts import claims_section
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
@@ -34,8 +34,8 @@ PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
 OWN_RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; a test counts by the '
-    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task; <em>of episodes</em>: "
-    "the share of all episodes of these tests that did. <em>To learn</em>: training until the median return is 90 % of the way from "
+    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task, and the "
+    "share of all episodes of these tests that did. <em>To learn</em>: training until the median return is 90 % of the way from "
     "the lowest return there is to the best final median of the panel.</p>"
 )
 INTRODUCTION = Markup(
@@ -94,12 +94,10 @@ def _by_our_settings(study: Study, evidence: Evidence) -> Markup:
     """What the rules of Figure 5's claims say of the tuned agents."""
     if study.name != WATER_TUNED.name or len(study.panels) < len(WATER_TUNED.panels):
         return Markup("")
-    parts = [
-        part
-        for rule, panel in zip((water_17, water_20), study.panels, strict=True)
-        for part in rule(evidence, panel.name)
-    ]
-    return parts_list("what the paper says of Figure 5, by these runs", parts)
+    rules = zip((water_17, water_20), study.panels, strict=True)
+    parts = [part for rule, panel in rules for part in rule(evidence, panel.name)]
+    said = (f"{'holds' if part.holds else 'does not hold'}: {part.text}" for part in parts)
+    return details("what the paper says of Figure 5, by these runs", bullets(said))
 
 
 # --- What was learnt, to look at: a greedy episode of the best seed on each map, with the stack along it.
@@ -139,10 +137,8 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
     timings = [store.run(spec).timing for curves in here for spec in curves.panel.specs(curves.line, curves.seeds)]
     seconds, when = sum(map(seconds_of, timings)), sorted(timing["finished"] for timing in timings)
     data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
-    data += [
-        html("code", "figures/") + " (PDF and PNG)",
-        html("code", "runs/") + " (a folder per run: spec, curve, policy)",
-    ]
+    data.append(html("code", "figures/") + " (PDF and PNG)")
+    data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],

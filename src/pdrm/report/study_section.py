@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,30 +101,30 @@ def _plain_name(name: str) -> str:
 
 
 def _results(lines: Sequence[Curves], store: Store) -> Markup:
-    heads = ["agent", "k", "return, median", "25 % – 75 %", "mapped, IQM", "95 % interval", "achieved", "of episodes"]
+    heads = ["agent", "k", "return (quartiles)", "mapped return (95 % interval)", "achieved (episodes)"]
     heads += [f"{_unit(lines) or 'training'} to learn", "rows", "seconds"]
     return table(heads, [_result(curves, lines, store) for curves in lines], numbers=range(2, len(heads)))
 
 
 def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
     low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-    iqm, below, above = interquartile_mean_interval([curves.final_scores])
-    several = len(curves.seeds) > 1
     runs = [] if curves.origin else [store.run(spec) for spec in _specs(curves)]
     rows = [run.result["rows"] for run in runs if "rows" in run.result]
     return [
         curves.line.name,
         str(curves.panel.agent(curves.line).k),
-        number(middle),
-        f"{number(low)} – {number(high)}" if several else NOTHING,
-        number(iqm) if curves.scaled else NOTHING,
-        f"{number(below)} – {number(above)}" if curves.scaled and several else NOTHING,
-        f"{int((curves.final_success == 1).sum())} of {len(curves.seeds)}",
-        f"{100 * curves.final_success.mean():.0f} %",
+        _interval(curves, middle, low, high),
+        _interval(curves, *interquartile_mean_interval([curves.final_scores])) if curves.scaled else NOTHING,
+        f"{curves.achieving} of {len(curves.seeds)} ({100 * curves.final_success.mean():.0f} %)",
         _training(curves, lines) if curves.scaled else NOTHING,
         number(float(np.median(rows))) if rows else NOTHING,
         f"{np.median([seconds_of(run.timing) for run in runs]):.1f}" if runs else NOTHING,
     ]
+
+
+def _interval(curves: Curves, value: float, low: float, high: float) -> str:
+    """A value and its interval, which needs more than one seed."""
+    return f"{number(value)} ({number(low)} – {number(high)})" if len(curves.seeds) > 1 else number(value)
 
 
 def _training(curves: Curves, lines: Sequence[Curves]) -> str:
@@ -145,22 +145,19 @@ def seconds_of(timing: dict[str, Any]) -> float:
 
 
 def _notes(lines: Sequence[Curves]) -> Markup:
-    """Why some cells are empty."""
-    return html("p", " ".join(_reasons(lines)), class_="soft") if any(_reasons(lines)) else Markup("")
-
-
-def _reasons(lines: Sequence[Curves]) -> Iterator[str]:
-    if not all(curves.scaled for curves in lines):
-        yield (
-            f"{NOTHING} under “mapped, IQM”, its interval and “to learn”: they need the lowest and the highest return "
-            "of the task, and the domain does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python)."
-        )
-    if any(len(curves.seeds) == 1 for curves in lines):
-        yield f"{NOTHING} for an interval: it needs more than one seed."
-    if any(curves.panel.agent(curves.line).deep for curves in lines):
-        yield f"{NOTHING} under “rows”: a network has none."
-    if any(curves.origin for curves in lines):
-        yield f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above."
+    """What the columns are, and why some cells are empty."""
+    scaled = all(curves.scaled for curves in lines)
+    notes = {
+        "Returns are medians, mapped returns interquartile means.": True,
+        "An interval needs more than one seed.": any(len(curves.seeds) == 1 for curves in lines),
+        f"{NOTHING} under “mapped return” and “to learn”: they need the lowest and the highest return of the task, and the domain "
+        "does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python).": not scaled,
+        f"{NOTHING} under “rows”: a network has none.": any(one.panel.agent(one.line).deep for one in lines),
+        f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above.": any(
+            curves.origin for curves in lines
+        ),
+    }
+    return html("p", " ".join(note for note, holds in notes.items() if holds), class_="soft")
 
 
 def _specs(curves: Curves) -> list[RunSpec]:

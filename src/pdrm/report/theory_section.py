@@ -14,8 +14,8 @@ from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import read_or_find
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import PAPER_SETTINGS
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.report.page import Markup, Section, badge, bullets, details, html, join, number, picture, table
+from pdrm.task import Task
 
 CHECKED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
 COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
@@ -30,35 +30,21 @@ QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": 
 
 def theory_facts(folder: Path) -> dict[str, Any]:
     """The answers and the sizes, as JSON values: cached beside the runs, because they take a minute."""
+    discounts = {name: float(PAPER_SETTINGS[name]["discount"]) for name in CHECKED}
+    most = {name: MOST_STATES.get(name, FEWER) for name in CHECKED}
     return read_or_find(
         folder / FILE,
-        {"discounts": {name: _discount(name) for name in CHECKED}, "states": {name: _most(name) for name in CHECKED},
-         "k": list(KS), "sizes": list(COUNTED)},
-        lambda: {"k": {name: _answers(name) for name in CHECKED}, "sizes": {name: _sizes(name) for name in COUNTED}},
-    )  # fmt: skip
+        {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED)},
+        lambda: {
+            "k": {name: _answers(name, discounts[name], most[name]) for name in CHECKED},
+            "sizes": {name: sizes_record((task := Task(name)).finite, task.pushdown) for name in COUNTED},
+        },
+    )
 
 
-def _discount(name: str) -> float:
-    return float(PAPER_SETTINGS[name]["discount"])
-
-
-def _most(name: str) -> int:
-    return MOST_STATES.get(name, FEWER)
-
-
-def _machine(name: str) -> PushdownRewardMachine:
-    machine = catalogue(str(domain(name).machine))
-    if not isinstance(machine, PushdownRewardMachine):
-        raise TypeError(f"{name} goes with a machine without a stack")
-    return machine
-
-
-def _answers(name: str) -> dict[str, Any]:
-    return check_k(domain(name), _machine(name), KS, discount=_discount(name), most=_most(name)).record()
-
-
-def _sizes(name: str) -> dict[str, Any]:
-    return sizes_record(domain(name), _machine(name))
+def _answers(name: str, discount: float, most: int) -> dict[str, Any]:
+    task = Task(name)
+    return check_k(task.finite, task.pushdown, KS, discount=discount, most=most).record()
 
 
 def k_section(facts: dict[str, Any]) -> Section:
@@ -91,23 +77,22 @@ def _smallest(record: dict[str, Any], question: str) -> Markup:
 
 
 def _witness(record: dict[str, Any] | None) -> Markup:
-    if record is None:
+    witnesses = {} if record is None else record["witnesses"]
+    k = next((k for k in ("2", "1", "0") if witnesses.get(k, {}).get("everywhere")), None)
+    if k is None:
         return Markup("")
-    for k in ("2", "1", "0"):
-        found = record["witnesses"].get(k, {}).get("everywhere")
-        if found:
-            drawn = [
-                Situation(
-                    one["place"], one["state"], tuple(one["stack"]), int(k), " ".join(one["way"]), " or ".join(one["actions"]),
-                    number(one["value"][0]),
-                )
-                for one in found
-            ]  # fmt: skip
-            title = f"the top {k} symbols are the same, the best actions are not"
-            plot = plot_bytes(witness_plot(domain("maze-5x5"), drawn, title), "svg")
-            text = "A witness: two ways into the same place of the 5×5 maze. The second bumped into a wall."
-            return picture(plot, "svg", title, text)
-    return Markup("")
+    drawn = [
+        Situation(
+            one["place"], one["state"], tuple(one["stack"]), int(k), " ".join(one["way"]), " or ".join(one["actions"]),
+            number(one["value"][0]),
+        )
+        for one in witnesses[k]["everywhere"]
+    ]  # fmt: skip
+    title = f"the top {k} symbols are the same, the best actions are not"
+    plot = plot_bytes(witness_plot(domain("maze-5x5"), drawn, title), "svg")
+    return picture(
+        plot, "svg", title, "A witness: two ways into the same place of the 5×5 maze. The second bumped into a wall."
+    )
 
 
 def sizes_section(facts: dict[str, Any]) -> Section:

@@ -46,10 +46,8 @@ def _marked(judged: Sequence[Judged]) -> Markup:
 
 
 def _afterwards(one: Judged) -> Markup:
-    if not one.claim.afterwards:
-        return Markup("")
     said = f"{MARK} chosen after seeing results: {one.claim.afterwards}."
-    return Markup(f" {MARK}") + html("div", said, class_="soft")
+    return Markup(f" {MARK}") + html("div", said, class_="soft") if one.claim.afterwards else Markup("")
 
 
 def _why(one: Judged) -> Markup:
@@ -59,12 +57,6 @@ def _why(one: Judged) -> Markup:
     rest = [_part(part) for part in one.parts if part.holds]
     count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
     return failed + (details(count, bullets(rest)) if rest else Markup(""))
-
-
-def parts_list(summary: str, parts: Sequence[Part]) -> Markup:
-    """What rules say of runs that no claim is judged by."""
-    said = (f"{'holds' if part.holds else 'does not hold'}: {part.text}" for part in parts)
-    return details(summary, bullets(said))
 
 
 def _part(part: Part) -> str:
@@ -97,28 +89,14 @@ COLUMNS = {
     "Q-CRA": "Q-CRA",
     "CQL-CRA": "CQL-CRA",
 }
-"""Heading -> the line it shows."""
+"""Heading -> the line it shows, for the paper's figures."""
 
 
-def results_markdown(lines: Sequence[Curves]) -> str:
-    """The table of the paper's figures, in Markdown; "9/10": on nine of ten seeds."""
-    return _markdown(lines, COLUMNS)
-
-
-def own_results_markdown(lines: Sequence[Curves]) -> str:
-    """The same of studies of one's own: a column a line."""
-    return _markdown(lines, {curves.line.name: curves.line.name for curves in lines})
-
-
-def _markdown(lines: Sequence[Curves], columns: Mapping[str, str]) -> str:
+def results_markdown(lines: Sequence[Curves], columns: Mapping[str, str] | None = None) -> str:
+    """The table in Markdown, with the columns given or one for each line; "9/10": on nine of ten seeds."""
+    chosen = columns or {curves.line.name: curves.line.name for curves in lines}
+    found = {(one.panel.name, one.line.name): f"{one.achieving}/{len(one.seeds)}" for one in lines}
     panels = dict.fromkeys(curves.panel.name for curves in lines)
-    found = {(curves.panel.name, curves.line.name): curves for curves in lines}
-    rows = [["task", *columns], ["---"] * (1 + len(columns))]
-    for panel in panels:
-        cells = [_cell(found.get((panel, line))) for line in columns.values()]
-        rows.append([f"`{panel}`", *cells])
+    results = [[f"`{panel}`", *(found.get((panel, line), "") for line in chosen.values())] for panel in panels]
+    rows = [["task", *chosen], ["---"] * (1 + len(chosen)), *results]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _cell(curves: Curves | None) -> str:
-    return "" if curves is None else f"{int((curves.final_success == 1).sum())}/{len(curves.seeds)}"
