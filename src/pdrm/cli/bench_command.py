@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.output import next_command, print_json
+from pdrm.cli.output import Json, next_command, print_json
 from pdrm.errors import BadSetting, MissingPackage, did_you_mean
 from pdrm.progress import show_progress
 
@@ -27,7 +27,7 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw how products grow (analysis): .svg, .png or .pdf.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Measure speed, in turns with PyCRM (pyrewardmachines), Storm (stormpy) and Stable-Baselines3.
 

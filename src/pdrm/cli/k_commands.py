@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.machine_commands import Json
-from pdrm.cli.output import coloured, error_record, next_command, print_json
+from pdrm.cli.output import Json, coloured, end_with_json, next_command, print_json
 from pdrm.errors import BadCertificate, BadSetting, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pdrm.analysis.check_k import KReport
     from pdrm.analysis.optimal import Watch
     from pdrm.analysis.sufficient_k import Answer, Situation
-    from pdrm.domains.finite_domain import FiniteDomain
-    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
 
@@ -59,20 +58,23 @@ def check_k(
     from pdrm.analysis.check_k import check_k as checked
     from pdrm.analysis.sufficient_k import QUESTIONS
     from pdrm.domains.paper_domains import names
+    from pdrm.learning.agents import PAPER_SETTINGS
     from pdrm.product.finite_product import Bound
+    from pdrm.task import Task
 
     _check(only, memory, most, draw)
-    where, task, gamma = _task(domain, domain_file, machine, discount)
+    if (domain is None) == (domain_file is None):
+        raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
+    place = str(domain_file) if domain is None else domain
+    task = Task(place, machine)
+    gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
     ks, questions = _ks(k), ["start"] if only else list(QUESTIONS)
-
-    def answered(far: int | None, watch: Watch | None) -> KReport:
-        bound, room = Bound(height, rule), int(memory * GIB)
-        return checked(where, task, ks, discount=gamma, depth=far, bound=bound, most=most, memory=room, watch=watch)
-
+    bound, room = Bound(height, rule), int(memory * GIB)
+    answer = partial(checked, task.finite, task.pushdown, ks, discount=gamma, bound=bound, most=most, memory=room)
     with _progress(quiet=as_json) as watch:
-        report = answered(0 if only else depth, watch)
+        report = answer(depth=0 if only else depth, watch=watch)
         if only and any(_limited(found["start"]) for found in report.answers.values()):
-            report = answered(depth, watch)  # what a policy meets from the start was not all near it
+            report = answer(depth=depth, watch=watch)  # what a policy meets from the start was not all near it
     if as_json:
         print_json(report.record())
     else:
@@ -80,16 +82,14 @@ def check_k(
     if certificate is not None:
         _certify(report, certificate, questions)
         if not as_json:
-            own = "" if domain in names() else f" --domain {quote(domain or str(domain_file))}"
-            typer.echo(
-                f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
-            )
+            own = "" if domain in names() else f" --domain {quote(place)}"
+            again = f"pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
+            typer.echo(f"wrote {certificate}; to check it anew: {again}")
     if draw is not None:
         _draw(report, draw, questions, quiet=as_json)
     if not as_json:
-        again = f"{quote(domain or str(domain_file))}{_with(machine)}"
-        given = "" if discount is None else f" --discount {discount:g}"
-        _next(report, again, given, questions, drawn=draw is not None)
+        rest = "" if discount is None else f" --discount {discount:g}"
+        _next(report, f"{quote(place)}{_with(machine)}", rest, questions, drawn=draw is not None)
 
 
 def _check(only: str | None, memory: float, most: int, draw: Path | None) -> None:
@@ -121,20 +121,6 @@ def _progress(*, quiet: bool) -> Iterator[Watch | None]:
 
     with Console(stderr=True).status("exploring") as status:
         yield lambda states, most: status.update(f"exploring: {states:,} states of at most {most:,}")
-
-
-def _task(
-    name: str | None, file: Path | None, machine: str | None, discount: float | None
-) -> tuple[FiniteDomain, PushdownRewardMachine, float]:
-    """The domain, the machine and the discount that are meant."""
-    from pdrm.learning.agents import PAPER_SETTINGS
-    from pdrm.task import Task
-
-    if (name is None) == (file is None):
-        raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
-    task = Task(name if name is not None else str(file), machine)
-    paper = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99)
-    return task.finite, task.pushdown, paper if discount is None else discount
 
 
 def _ks(text: str) -> list[int]:
@@ -267,50 +253,41 @@ def verify(
     Example: pdrm verify proof.json
     """
     from pdrm.analysis.certificate import load_certificate
+    from pdrm.analysis.checker import verify as check
 
     try:
         proof = load_certificate(certificate)
-        where, task = _certified_task(proof, domain, machine)
+        task = _certified_task(proof, domain, machine)
         if len(proof.states) > MANY and not as_json:
             typer.echo(f"checking {len(proof.states):,} states one by one, in fractions: this takes a while", err=True)
-        _check_certificate(where, task, proof, certificate)
+        try:
+            check(task.finite, task.pushdown, proof)
+        except BadCertificate as error:
+            raise BadCertificate(f"{certificate} proves nothing: {error.message}", fix=error.fix) from error
     except PdrmError as error:
         if not as_json:
             raise
-        print_json({"ok": False, "errors": [error_record(one) for one in error.errors]})
-        raise typer.Exit(2) from error
+        end_with_json(error)
     if as_json:
         kept = {name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule")}
         named = {"domain": proof.domain, "machine": proof.machine, "states": len(proof.states)}
         print_json({"ok": True, "errors": [], "says": proof.says(), **named, **kept})
         return
     typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
-    typer.echo(f"  {where.name} with machine {task.name}, discount {proof.discount:g}, no step limit: {proof.says()}")
+    typer.echo(
+        f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.says()}"
+    )
     typer.echo(f"  {len(proof.states):,} states, checked one by one")
-    given = "" if machine is None else f" --machine {quote(machine)}"
-    next_command(f"pdrm train {quote(domain or where.name)}{given} --k {proof.k}")
+    next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")
 
 
-def _check_certificate(where: FiniteDomain, task: PushdownRewardMachine, proof: Certificate, file: Path) -> None:
-    """Raise unless it holds, and name the file."""
-    from pdrm.analysis.checker import verify as check
-
-    try:
-        check(where, task, proof)
-    except BadCertificate as error:
-        raise BadCertificate(f"{file} proves nothing: {error.message}", fix=error.fix) from error
-
-
-def _certified_task(
-    proof: Certificate, domain: str | None, machine: str | None
-) -> tuple[FiniteDomain, PushdownRewardMachine]:
+def _certified_task(proof: Certificate, domain: str | None, machine: str | None) -> Task:
     """The domain and the machine that a certificate is about."""
     from pdrm.task import Task
 
     try:
-        task = Task(domain or proof.domain, machine)
+        return Task(domain or proof.domain, machine)
     except UnknownDomain as error:
         if domain is not None:
             raise
         raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix="--domain FILE") from error
-    return task.finite, task.pushdown

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import coloured, error_record, finding_record, next_command, print_json
+from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_json
 from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownMachine, did_you_mean
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
     from pdrm.machines.configurations import Run
 
-# --- A run on the terminal: one row a move with the stack before and after; and the same for programs.
+# --- A run on the terminal: a row for each move with the stack before and after; and the same for programs.
 
 
 def print_run(run: Run[Any]) -> None:
@@ -36,27 +36,20 @@ def print_run(run: Run[Any]) -> None:
 
 
 def run_record(run: Run[Any]) -> dict[str, Any]:
-    """The run as JSON: one entry a label, the stack top first."""
+    """The run as JSON: an entry for each label, the stack top first."""
     steps = [{"label": sorted(step.label), **_after(step.after), "reward": step.reward} for step in run.steps[1:]]
     start = {**_after(run.steps[0].after), "reward": run.steps[0].reward}
     return {"accepted": run.accepted, "reward": run.reward, "unread": run.unread, "start": start, "steps": steps}
 
 
 def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configuration of any kind
-    from pdrm.machines.configurations import Configuration
-    from pdrm.machines.counting import CountingConfiguration
-
-    if isinstance(configuration, Configuration):
-        return {"state": configuration.state, "stack": list(configuration.stack)}
-    if isinstance(configuration, CountingConfiguration):
-        return {"state": configuration.state, "counters": list(configuration.counters)}
-    return {"state": configuration.state}
+    names = [name for name in ("stack", "counters") if hasattr(configuration, name)]
+    return {"state": configuration.state, **{name: list(getattr(configuration, name)) for name in names}}
 
 
 # --- The commands about one machine: check, step, draw, convert, fmt, catalogue.
 
 File = Annotated[str, typer.Argument(help="A machine file, a name of the catalogue, or - for standard input.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 class Kind(StrEnum):
@@ -78,8 +71,7 @@ def check(file: File, as_json: Json = False) -> None:
     except PdrmError as error:
         if not as_json:
             raise
-        print_json({"ok": False, "errors": [error_record(one) for one in error.errors], "warnings": []})
-        raise typer.Exit(2) from error
+        end_with_json(error, warnings=[])
     findings = machine.findings()
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
@@ -101,8 +93,7 @@ def step(
     """
     from pdrm.language.loading import parse_word
 
-    machine = _machine(file)
-    run = machine.run(parse_word(word))
+    run = _machine(file).run(parse_word(word))
     if as_json:
         print_json(run_record(run))
     else:
@@ -144,14 +135,11 @@ def convert(
     from pdrm.drawing.render import draw as draw_machine
     from pdrm.language.loading import save
 
-    _not_onto_itself(file, output)
-    machine = _translated(_machine(file), to)
-    if output.suffix.lower() in DRAWINGS:
-        draw_machine(machine, output)
-        typer.echo(f"wrote {output}")
-    else:
-        save(machine, output)
-        typer.echo(f"wrote {output}")
+    _refuse_to_overwrite(file, output)
+    machine, drawing = _translate(_machine(file), to), output.suffix.lower() in DRAWINGS
+    (draw_machine if drawing else save)(machine, output)
+    typer.echo(f"wrote {output}")
+    if not drawing:
         next_command(f"pdrm check {quote(str(output))}")
 
 
@@ -202,31 +190,26 @@ def catalogue(
     next_command("pdrm catalogue letter > task.pdrm")
 
 
-def _not_onto_itself(file: str, output: Path) -> None:
+def _refuse_to_overwrite(file: str, output: Path) -> None:
     """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
     from pdrm.language.loading import catalogue_names
 
-    if (
-        file != "-"
-        and file not in catalogue_names()
-        and output.exists()
-        and Path(file).exists()
-        and output.samefile(file)
-    ):
+    is_file = file != "-" and file not in catalogue_names() and Path(file).exists()
+    if is_file and output.exists() and output.samefile(file):
         fault = f"{output} is the file that is read: its comments and loops would be lost"
         raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)")
 
 
 def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
     """Warnings one by one; the cases that `otherwise` decides under one heading."""
-    undefined = [finding.message.partition(": `otherwise")[0] for finding in findings if finding.code == "W0602"]
+    undefined = [finding for finding in findings if finding.code == "W0602"]
     for finding in findings:
-        if finding.code != "W0602":
+        if finding not in undefined:
             typer.echo(str(finding))
     if undefined:
         typer.echo(f"note[W0602]: where no rule applies, `otherwise {machine.otherwise}` decides:")
-        for case in undefined:
-            typer.echo(f"  {case}")
+    for finding in undefined:
+        typer.echo(f"  {finding.message.partition(': `otherwise')[0]}")
 
 
 def _next(command: str, file: str) -> None:
@@ -251,42 +234,26 @@ def machine_text(file: str) -> str:
     return decode(read_bytes(Path(file)), file)
 
 
-def checked_text(file: str) -> str:
-    """The text of a machine that has no fault; one that has is refused here, where the file's name is known."""
-    from pdrm.language.loading import parse
-
-    text = machine_text(file)
-    parse(text, _called(file))
-    return text
-
-
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input, or in the catalogue."""
     from pdrm.language.loading import parse
 
-    return parse(machine_text(file), _called(file))
+    return parse(machine_text(file), "<stdin>" if file == "-" else file)
 
 
-def _called(file: str) -> str:
-    """The name of a machine's file in messages."""
-    return "<stdin>" if file == "-" else file
-
-
-def _translated(machine: AnyMachine, to: Kind | None) -> AnyMachine:
-    from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
+def _translate(machine: AnyMachine, to: Kind | None) -> AnyMachine:
+    from pdrm.machines.conversions import pushdown_to_counting
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.reward_machine import RewardMachine
+    from pdrm.task import pushdown_machine
 
     match to, machine:
-        case (None, _) | (Kind.PUSHDOWN, PushdownRewardMachine()) | (Kind.COUNTING, CountingRewardAutomaton()):
+        case (None, _) | (Kind.COUNTING, CountingRewardAutomaton()):
             return machine
-        case Kind.PUSHDOWN, CountingRewardAutomaton():
-            return counting_to_pushdown(machine)
+        case Kind.PUSHDOWN, _:
+            return pushdown_machine(machine)
         case Kind.COUNTING, PushdownRewardMachine():
             return pushdown_to_counting(machine)
-        case Kind.PUSHDOWN, RewardMachine():
-            return reward_machine_to_pushdown(machine)
     raise CannotTranslate(f"`{machine.name}` has no stack to count with", fix="translate it to pushdown first")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -13,6 +13,7 @@ from pdrm.errors import BadSetting, Finding, PdrmError, Where
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
 INTERRUPTED = 130
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def check_integer(option: str, value: int, least: int, most: int, example: int) -> None:
@@ -36,8 +37,7 @@ def print_error(error: PdrmError) -> None:
         typer.echo(coloured(first, fg="red", bold=True), err=True)
         if rest:
             typer.echo(rest, err=True)
-    codes = dict.fromkeys(one.code for one in error.errors)
-    typer.echo(f"  more: pdrm explain {next(iter(codes))}", err=True)
+    typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON is any value
@@ -50,9 +50,11 @@ def next_command(command: str) -> None:
     typer.echo(coloured(f"next: {command}", dim=True), err=True)
 
 
-def error_record(error: PdrmError) -> dict[str, Any]:
-    """One error for programs."""
-    return {"code": error.code, **_place(error.where), "message": error.message, "fix": error.fix}
+def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value
+    """Print all errors for programs, and end the command with exit code 2."""
+    errors = [{"code": one.code, **_place(one.where), "message": one.message, "fix": one.fix} for one in error.errors]
+    print_json({"ok": False, "errors": errors, **more})
+    raise typer.Exit(2) from error
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:

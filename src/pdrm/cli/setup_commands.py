@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from pdrm import __version__
-from pdrm.cli.output import coloured, next_command, print_json
+from pdrm.cli.output import Json, coloured, next_command, print_json
 from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
 
 # --- `pdrm doctor`: what is installed, what is missing, where JAX runs, and the one-line fix for each.
@@ -80,7 +80,7 @@ class Group:
         return f"{quote(sys.executable)} -m pip install {' '.join(lacking)}" if lacking else ""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> None:
+def doctor(as_json: Json = False) -> None:
     """Say what is installed, what is missing, on which device JAX runs, and how to fix it.
 
     The exit code is 1 where something that everything needs is missing. Example: pdrm doctor

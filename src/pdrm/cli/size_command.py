@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from pdrm.cli.machine_commands import Json, machine_text
-from pdrm.cli.output import next_command, print_json
+from pdrm.cli.machine_commands import machine_text
+from pdrm.cli.output import Json, next_command, print_json
 from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import FAILED, INTERRUPTED, coloured, next_command, print_error, print_json
+from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, print_error, print_json
 from pdrm.errors import NotRecorded
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ Backend = Annotated[str, typer.Option("--backend", help="loky (this machine), da
 Address = Annotated[str | None, typer.Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")]
 Memory = Annotated[float | None, typer.Option("--memory", help="Gigabytes that all runs may take at once.")]
 Report = Annotated[Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
@@ -66,7 +65,7 @@ def run(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]")
     ] = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Run a study; stop with Ctrl-C, go on with the same command.
 
@@ -118,7 +117,7 @@ def claims(
     output: Report = Path("report"),
     seeds: Seeds = None,
     details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Judge the paper's claims by the runs that are recorded.
 

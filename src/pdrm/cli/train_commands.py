@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import INTERRUPTED, check_integer, next_command, print_json
+from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
 from pdrm.errors import BadSetting, UnknownDomain, did_you_mean
 from pdrm.learning.agents import AGENTS, MOST, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pdrm.learning.run import Run
     from pdrm.task import Task
 
-MOST_SEEDS = 100_000
 MOST_WORKERS = 1_000
 TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
@@ -64,7 +63,7 @@ def train(
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
     **settings: Any,  # noqa: ANN401 - one option per setting of the tabular agents, see below
 ) -> None:
     """Train agents; stop with Ctrl-C, go on with the same command.
@@ -77,6 +76,7 @@ def train(
     from pdrm.experiments.monitor import monitor
     from pdrm.experiments.sinks import check_sink
     from pdrm.experiments.store import Store
+    from pdrm.experiments.study import MOST_SEEDS
     from pdrm.files import ensure_folder
     from pdrm.learning.run import RunSpec
     from pdrm.task import Task
@@ -140,16 +140,12 @@ def _options() -> list[inspect.Parameter]:
             words = describe_settings(kind)[field.name]
             users = [other.name for other in TABULAR if field.name in {one.name for one in fields(other)}]
             some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
-            default = (
-                ""
-                if field.default is None
-                else f" [the paper's, else {getattr(field.default, 'value', field.default)}]"
-            )
+            shown = getattr(field.default, "value", field.default)
+            default = "" if shown is None else f" [the paper's, else {shown}]"
             value: Any = str if "Counterfactuals" in str(field.type) else float if "float" in str(field.type) else int
             annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('.')}{some}.{default}")]
-            found[field.name] = inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-            )
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            found[field.name] = inspect.Parameter(field.name, keyword, default=None, annotation=annotation)
     return list(found.values())
 
 
@@ -165,16 +161,10 @@ train.__signature__ = _SIGNATURE.replace(  # type: ignore[attr-defined]
 def _summary(run: Run) -> dict[str, Any]:
     """A run for programs."""
     result, curve = run.result, run.curve
-    facts = {name: value for name, value in result.items() if name in ("rows", "cut_off")}
-    return {
-        "folder": str(run.folder),
-        "id": run.spec.id,
-        "seed": run.spec.seed,
-        run.spec.agent.unit: int(curve.at[-1]),
-        "final_return": curve.final_return,
-        **facts,
-        "sha256": result["policy_sha256"],
-    }
+    learnt = {run.spec.agent.unit: int(curve.at[-1]), "final_return": curve.final_return}
+    learnt |= {name: result[name] for name in ("rows", "cut_off") if name in result}
+    own = {"folder": str(run.folder), "id": run.spec.id, "seed": run.spec.seed}
+    return {**own, **learnt, "sha256": result["policy_sha256"]}
 
 
 def _print(run: Run, *, done_before: bool) -> None:
@@ -204,7 +194,7 @@ def _more_depth(run: Run) -> str:
 
 def agents(
     name: Annotated[str | None, typer.Argument(help="An agent, to list its settings.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the agents, or the settings of one of them.
 
@@ -229,7 +219,7 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
     episodes: Annotated[int, typer.Option(help="Episodes without exploration.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Play a trained policy and report its returns.
 
@@ -256,7 +246,7 @@ def evaluate(
 
 def domains(
     name: Annotated[str | None, typer.Argument(help="A domain; without one, all are listed.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the domains, or show one of them: its size and the machine it goes with.
 
@@ -287,12 +277,5 @@ def _describe_domain(name: str) -> dict[str, Any]:
     if name in SIDES:
         facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
         return {"name": name, **facts, "machine": "water"}
-    one = domain(name)
-    return {
-        "name": one.name,
-        "states": one.states,
-        "actions": one.actions,
-        "events": one.events,
-        "step_limit": one.step_limit,
-        "machine": one.machine,
-    }
+    found = domain(name)
+    return {key: getattr(found, key) for key in ("name", "states", "actions", "events", "step_limit", "machine")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,9 +71,7 @@ def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
         *(_counters if isinstance(spec.agent, CountingQ) else _stack)(moment.configuration.stack),
     ]
     width = max(len(line) for line in left) + 4
-    height = max(len(left), len(right))
-    padded = zip(left + [""] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
-    return "\n".join(f"{one:<{width}}{other}".rstrip() for one, other in padded)
+    return "\n".join(f"{one:<{width}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
 
 
 def _stack(symbols: tuple[str, ...]) -> list[str]:
