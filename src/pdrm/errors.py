@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from re import sub
 from typing import ClassVar
 
 # --- The family: what is wrong, where, why, and what to do
@@ -38,16 +39,13 @@ class PdrmError(Exception):
 
     @property
     def errors(self) -> tuple[PdrmError, ...]:
-        """The faults this error stands for: itself, or each of several."""
+        """The faults this error stands for, in the order of the text: itself, or each of several."""
         return (self,)
 
     def __str__(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}"]
-        if self.where is not None:
-            lines += [f"  --> {self.where}", *([self.where.picture()] if self.where.line else [])]
-        if self.fix:
-            lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
+        where = f"\n  --> {self.where}" if self.where else ""
+        picture = f"\n{self.where.picture()}" if self.where and self.where.line else ""
+        return f"error[{self.code}]: {self.message}{where}{picture}" + (f"\n  fix: {self.fix}" if self.fix else "")
 
 
 class SeveralErrors(PdrmError, code="E0001"):
@@ -63,7 +61,6 @@ class SeveralErrors(PdrmError, code="E0001"):
 
     @property
     def errors(self) -> tuple[PdrmError, ...]:
-        """The faults, in the order of the text."""
         return self._errors
 
     def __str__(self) -> str:
@@ -73,10 +70,8 @@ class SeveralErrors(PdrmError, code="E0001"):
 def raise_all(errors: Iterable[PdrmError]) -> None:
     """Raise the one error, or all of them together, or nothing."""
     found = list(errors)
-    if len(found) == 1:
-        raise found[0]
     if found:
-        raise SeveralErrors(found)
+        raise SeveralErrors(found) if len(found) > 1 else found[0]
 
 
 SHOWN_WIDTH = 120
@@ -106,8 +101,7 @@ class Where:
     def picture(self) -> str:
         """The offending line with a caret under the column, cut to a readable width."""
         cut = max(0, self.column - 1 - SHOWN_WIDTH // 2) if self.column > SHOWN_WIDTH else 0
-        shown = self.text[cut : cut + SHOWN_WIDTH]
-        shown = "".join(c if c.isprintable() else " " for c in shown)
+        shown = "".join(c if c.isprintable() else " " for c in self.text[cut : cut + SHOWN_WIDTH])
         margin = " " * len(str(self.line))
         caret = " " * (self.column - 1 - cut) + "^" * max(1, min(self.width, SHOWN_WIDTH))
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
@@ -120,10 +114,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = same or get_close_matches(name, words, n=1, cutoff=0.5)
     if close:
         return f"did you mean `{close[0]}`?"
-    if words:
-        shown = ", ".join(f"`{word}`" for word in words[:8])
-        return f"known: {shown}{', …' if len(words) > 8 else ''}"
-    return ""
+    shown = ", ".join(f"`{word}`" for word in words[:8])
+    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
 # --- Reading a text (E01)
@@ -138,10 +130,8 @@ class CannotRead(PdrmError, code="E0101"):
 
 
 class UnknownKeyword(PdrmError, code="E0102"):
-    """A header line starts with a word that is not a keyword.
-
-    The keywords are name, events, exclusive, stack, counters, states, start, final, otherwise, map and for.
-    """
+    """A header line starts with a word that is not a keyword. The keywords are name, events, exclusive, stack, counters,
+    states, start, final, otherwise, map and for."""
 
 
 class BadReward(PdrmError, code="E0103"):
@@ -157,10 +147,8 @@ class NotUtf8(PdrmError, code="E0105"):
 
 
 class TooLarge(PdrmError, code="E0106"):
-    """A file, a line, a formula or an expansion is beyond what a hand-written machine can need.
-
-    The limits keep a damaged or hostile file from eating the machine's time and memory.
-    """
+    """A file, a line, a formula or an expansion is beyond what a hand-written machine can need. The limits keep a damaged or
+    hostile file from using up time and memory."""
 
 
 class TooDeep(PdrmError, code="E0107"):
@@ -190,10 +178,8 @@ class NotConstant(PdrmError, code="E0111"):
 
 
 class UnknownState(PdrmError, code="E0201"):
-    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final.
-
-    If a dead end is meant, declare all states: `states u0 u1 dead`.
-    """
+    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. If a dead end is meant, declare
+    all states: `states u0 u1 dead`."""
 
 
 class UnknownEvent(PdrmError, code="E0202"):
@@ -201,10 +187,8 @@ class UnknownEvent(PdrmError, code="E0202"):
 
 
 class UnknownSymbol(PdrmError, code="E0203"):
-    """A rule uses a stack symbol that the machine's `stack` line does not declare.
-
-    `z` may be pushed back only by a rule that looked at `z`.
-    """
+    """A rule uses a stack symbol that the machine's `stack` line does not declare, or pushes back `z` without having looked
+    at `z`."""
 
 
 class DuplicateName(PdrmError, code="E0204"):
@@ -213,10 +197,8 @@ class DuplicateName(PdrmError, code="E0204"):
 
 
 class MissingHeader(PdrmError, code="E0205"):
-    """A machine needs `start` and `otherwise`.
-
-    `otherwise` says what happens where no rule applies: `otherwise stay R`, `otherwise go STATE R` or `otherwise error`.
-    """
+    """A machine needs `start` and `otherwise`, which says what happens where no rule applies: `otherwise stay R`,
+    `otherwise go STATE R` or `otherwise error`."""
 
 
 class UnknownMap(PdrmError, code="E0206"):
@@ -240,11 +222,8 @@ class Nondeterministic(PdrmError, code="E0301"):
 
 
 class EndlessSilentMoves(PdrmError, code="E0302"):
-    """Silent moves read no label, so a machine must run out of them.
-
-    From the configuration in the message it never does. Configurations that no word reaches count too: counterfactual
-    experiences start the machine anywhere.
-    """
+    """Silent moves read no label, so a machine must run out of them. From the configuration in the message it never does.
+    Configurations that no word reaches count too: counterfactual experiences start the machine anywhere."""
 
 
 class FinalStateWithRules(PdrmError, code="E0303"):
@@ -346,11 +325,8 @@ class UnknownDomain(PdrmError, code="E0701"):
 
 
 class BadArrays(PdrmError, code="E0702"):
-    """The arrays of a finite domain do not describe a labelled MDP.
-
-    Shapes must agree; probabilities are at least 0 and sum to 1; next states, labels and starts must exist; rewards are
-    finite. The message names the state, the action and the outcome.
-    """
+    """The arrays of a finite domain do not describe a labelled MDP. Shapes must agree; probabilities are at least 0 and sum
+    to 1; next states, labels and starts must exist; rewards are finite. The message names the state, action and outcome."""
 
 
 class UnknownPlace(PdrmError, code="E0703"):
@@ -387,11 +363,9 @@ class BadAction(PdrmError, code="E0709"):
 
 
 class BadDomainFile(PdrmError, code="E0710"):
-    """A file holds no domain: it is neither a map (text) nor arrays with their words (`.npz`), or it is damaged.
-
-    A map draws walls as `#`, floor as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say
-    more. Arrays are saved with `save_domain`.
-    """
+    """A file is not a domain: it is neither a map (text) nor arrays with their words (`.npz`), or it is damaged. A map draws
+    walls as `#`, floor as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say more. Arrays
+    are saved with `save_domain`."""
 
 
 # --- Settings, agents, policies, runs (E08)
@@ -439,11 +413,9 @@ class CannotWrap(PdrmError, code="E0901"):
 
 
 class BadLabel(PdrmError, code="E0902"):
-    """A labelling function returns a set (or list, or tuple) of event names; the empty set where nothing happened.
-
-    A text is refused, since it would be read letter by letter: return `{"goal"}`, not `"goal"`. So is None, which is most
-    often a forgotten `return`.
-    """
+    """A labelling function returns a set (or list, or tuple) of event names; the empty set where nothing happened. A text is
+    refused, because it would be read letter by letter: return `{"goal"}`, not `"goal"`. So is None, which is most often a
+    forgotten `return`."""
 
 
 class BadEnvironmentReward(PdrmError, code="E0903"):
@@ -455,18 +427,14 @@ class EpisodeOver(PdrmError, code="E0904"):
 
 
 class StackTooHigh(PdrmError, code="E0905"):
-    """The stack holds more symbols than the observation has room for.
-
-    Cutting it would make different configurations look alike, which `FullStack` promises not to do. Give `wrap` a larger
-    `depth`, or use `TopK(k)`, which sees the top k symbols of a stack of any height.
-    """
+    """The stack holds more symbols than the observation has room for. Cutting it would make different configurations look
+    alike, which `FullStack` promises not to do. Give `wrap` a larger `depth`, or use `TopK(k)`, which sees the top k symbols
+    of a stack of any height."""
 
 
 class FinishedAtReset(PdrmError, code="E0906"):
-    """The machine reached a final state before the first action, by silent moves or by the label at reset.
-
-    Such an episode has no step in which it could end, and `reset` has no way to say that it is over.
-    """
+    """The machine reached a final state before the first action, by silent moves or by the label at reset. Such an episode
+    has no step in which it could end, and `reset` has no way to say that it is over."""
 
 
 # --- What can be proved (E10)
@@ -517,11 +485,7 @@ def explanations() -> dict[str, tuple[str, str]]:
     >>> explanations()["E0301"][0]
     'nondeterministic'
     """
-    table = {kind.code: (_words(kind.__name__), kind.__doc__ or "") for kind in PdrmError.__subclasses__()}
+    kinds = PdrmError.__subclasses__()
+    table = {kind.code: (sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "") for kind in kinds}
     table |= {code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()}
     return dict(sorted(table.items()))
-
-
-def _words(name: str) -> str:
-    """A class name as words."""
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

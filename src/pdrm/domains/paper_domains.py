@@ -160,11 +160,15 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         progress, events = enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
         return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
 
-    stages = _list_stages(grid.places("t"))
-    count = len(treasures)
+    count, stages = len(treasures), [Progress()]
+    for number in range(count + 1):
+        for taken in combinations(grid.places("t"), number):
+            stages += [Progress(True, frozenset(taken), carrying) for carrying in (False, True)[: number + 1]]
     states = {
         (progress, cell): f"{cell_name(cell)}; {progress.words(count)}" for progress in stages for cell in grid.cells
     }
+    scenes = [Scene(show_rows(grid, dict.fromkeys(one.taken, FLOOR)), one.words(count)) for one in stages]
+    scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
     return from_outcomes(
         name,
         states,
@@ -173,29 +177,11 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         [Start((Progress(), cell)) for cell in grid.starts],
         events=(*DIRECTIONS, "s", "t", "T", "x"),
         step_limit=limit,
-        picture=_picture_stages(grid, stages),
+        picture=Picture(tuple(scenes), scene, grid.cells * len(stages)),
         machine="multiple-treasure-maze",
         lowest=2e3 - 1e5,
         highest=1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1,
     )
-
-
-def _list_stages(treasures: tuple[Cell, ...]) -> list[Progress]:
-    """Every progress there can be, in the order of the number of treasures taken."""
-    stages = [Progress()]
-    for number in range(len(treasures) + 1):
-        for taken in combinations(treasures, number):
-            stages += [Progress(True, frozenset(taken), carrying) for carrying in (False, True)[: number + 1]]
-    return stages
-
-
-def _picture_stages(grid: GridMap, stages: list[Progress]) -> Picture:
-    count = len(grid.places("t"))
-    scenes = [
-        Scene(show_rows(grid, dict.fromkeys(progress.taken, FLOOR)), progress.words(count)) for progress in stages
-    ]
-    scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
-    return Picture(tuple(scenes), scene, grid.cells * len(stages))
 
 
 # --- DeliverWorld (Section 7.4): visit location types in the order that a sequence, named at reset, gives.

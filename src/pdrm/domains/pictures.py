@@ -32,15 +32,9 @@ FEW = 12
 
 PAPER, INK, GREY, WHITE = (250, 249, 246), (38, 42, 51), (112, 118, 130), (255, 255, 255)
 STONE, LINE, AGENT = (62, 68, 81), (224, 222, 216), (212, 54, 58)
-# Colour-blind safe, light enough for dark letters (after Tol's "light" scheme).
-TINTS = (
-    (153, 193, 232),
-    (240, 222, 142),
-    (196, 216, 104),
-    (250, 184, 198),
-    (164, 224, 246),
-    (206, 190, 232),
-    (242, 166, 138),
+TINTS = (  # colour-blind safe, light enough for dark letters (after Tol's "light" scheme)
+    *((153, 193, 232), (240, 222, 142), (196, 216, 104), (250, 184, 198)),
+    *((164, 224, 246), (206, 190, 232), (242, 166, 138)),
 )
 WATER, EVEN, ODD, PLATE = (228, 240, 249), (52, 104, 168), (226, 168, 40), (218, 220, 224)
 
@@ -164,10 +158,8 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
         lines, note = [names if len(shown) == domain.states else f"{names} of {domain.states:,} states"], ""
     else:
         scene = picture.scenes[picture.scene[state]]
-        row, column = picture.cell[state]
-        rows = [list(line) for line in scene.rows]
-        rows[row][column] = AGENT_SIGN
-        lines, note = ["".join(line) for line in rows], scene.note
+        lines, note, (row, column) = list(scene.rows), scene.note, picture.cell[state]
+        lines[row] = lines[row][:column] + AGENT_SIGN + lines[row][column + 1 :]
     return "\n".join([*lines, *(line for line in (note, caption) if line)])
 
 

@@ -60,7 +60,6 @@ class Step:
 
     @property
     def reward(self) -> float:
-        """What the step pays."""
         return add_up(move.reward for move in self.moves)
 
 
@@ -90,12 +89,10 @@ class Run(Generic[S_co]):
 
     @property
     def accepted(self) -> bool:
-        """Whether the whole word was read and led to a final state."""
         return self.finished and self.unread == 0
 
     @property
     def after(self: Run[Read[C_co]]) -> C_co:
-        """The last configuration."""
         return self.steps[-1].after
 
     @property

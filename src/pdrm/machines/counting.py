@@ -149,7 +149,7 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     _from: dict[str, tuple[CountingTransition, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.fill_in()
+        self._fill_in()
         raise_all([*find_faults(self), *_find_counting_faults(self)])
         raise_all(find_counting_clashes(self))
 

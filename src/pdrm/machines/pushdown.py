@@ -56,7 +56,7 @@ class PushdownRewardMachine(PushdownSystem):
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.fill_in()
+        self._fill_in()
         raise_all([*find_faults(self), *_find_stack_faults(self)])
         raise_all(_find_pushdown_clashes(self))
         raise_all(find_endless_silent_moves(self))

@@ -217,19 +217,16 @@ def _leading_to_cycles(after: dict[Head, Head]) -> list[Head]:
 def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
     """The silent moves from an endless head, up to where an earlier head has come back with no symbol below it touched."""
     stack = [] if head.top is None else [head.top]
-    state, moves = head.state, list[Transition]()
-    seen: list[tuple[Head, int]] = []
+    here, moves = head, list[Transition]()
+    seen: dict[Head, int] = {}
     while len(moves) < MOST_SEARCHED:
-        here = Head(state, stack[-1] if stack else None)
-        seen = [(earlier, height) for earlier, height in seen if height <= len(stack)]
-        if any(earlier == here for earlier, _ in seen):
+        seen = {earlier: height for earlier, height in seen.items() if height <= len(stack)}
+        rule = machine.rule(here.state, None, here.top)
+        if here in seen or rule is None:
             break
-        seen.append((here, len(stack)))
-        rule = machine.rule(state, None, here.top)
-        if rule is None:
-            break
+        seen[here] = len(stack)
         stack[-1:] = reversed(rule.replacement(here.top))
-        state = rule.target
+        here = Head(rule.target, stack[-1] if stack else None)
         moves.append(rule)
     return moves
 
@@ -247,21 +244,16 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    popped = _follow_silent_moves(machine).popped
+    popped, states = _follow_silent_moves(machine).popped, (*machine.states, *machine.final)
     chains = _longest_chains(
-        {
-            state: set[str]().union(*(popped.get(Head(state, symbol), ()) for symbol in machine.stack))
-            for state in (*machine.states, *machine.final)
-        }
+        {state: set[str]().union(*(popped.get(Head(state, top), ()) for top in machine.stack)) for state in states}
     )
     most = 0
-    for states, count in _after_the_label(machine, popped):
-        for state in states:
-            below = chains[state]
-            if below is None:
-                return None
-            most = max(most, count + below)
-        most = max(most, count)
+    for after, count in _after_the_label(machine, popped):
+        below = [chains[state] for state in after]
+        if None in below:
+            return None
+        most = max(most, count, *(count + (length or 0) for length in below))
     return most
 
 

@@ -85,7 +85,7 @@ class RewardMachine(CountingMachine[RewardTransition]):
     counters: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.fill_in()
+        self._fill_in()
         raise_all([*find_faults(self), *_find_silent_rules(self)])
         raise_all(find_counting_clashes(self))
 

@@ -55,7 +55,6 @@ class Stacks(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """How many nodes fit before room must be made."""
         return len(self.symbol)
 
     def room(self, more: int = 1) -> Stacks:

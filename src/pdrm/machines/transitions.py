@@ -6,6 +6,7 @@ and pays -0.01. The top `eps` looks at no symbol (and pops none); a push is writ
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import SupportsFloat
 
@@ -121,11 +122,9 @@ def reward_of(value: SupportsFloat) -> float:
     >>> reward_of(np.float32(-0.5)), reward_of(1)
     (-0.5, 1.0)
     """
-    try:
+    with suppress(TypeError, ValueError, OverflowError):
         if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
             return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
     raise BadReward(f"the reward {str(value)[:40]!r} is not a number", fix="use a finite number such as 1 or -0.01")
 
 

@@ -57,7 +57,7 @@ class Machine(Generic[R_co]):
     alphabet: Alphabet
     _from: dict[str, tuple[R_co, ...]]
 
-    def fill_in(self) -> None:
+    def _fill_in(self) -> None:
         """Set the fields that follow from the others: the alphabet, the rules by state, and the states if not declared."""
         object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
         if not self.states:
