@@ -13,10 +13,10 @@ from pdrm.errors import MachineFinished, UndefinedMove
 from pdrm.machines.configurations import Step
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import FINISHED, OK, UNDEFINED, Stacks, Words
-from pdrm.machines.step_kernel import run
+from pdrm.machines.stacks import FINISHED, OK, UNDEFINED, Stacks
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from proofs.random_machines import described, random_machine, random_words
+from proofs.words_kernel import Words, run
 
 MACHINES = 100
 WORDS = 500

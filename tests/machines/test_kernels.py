@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from pdrm.errors import Nondeterministic, StackFull
 from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Runs, Stacks, Words
-from pdrm.machines.step_kernel import begin, run, run_words, step
+from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
 from proofs import acceptance, engines, features
 from proofs.random_machines import fitting
+from proofs.words_kernel import Runs, Words, run, run_words
 from tests.strategies import alphabets, machines_and_words, transitions
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()

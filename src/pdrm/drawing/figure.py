@@ -10,7 +10,7 @@ variables' values (the same on every edge) and the machine's `otherwise`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from pdrm.drawing.label_tokens import VARIABLE, Line, Name, Tokens, join, make_line, rename, spell_number
@@ -125,10 +125,6 @@ class Figure:
     final: frozenset[str]
     edges: tuple[Edge, ...]
     caption: tuple[Tokens, ...]
-    loops: dict[str, Edge] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loops", {edge.source: edge for edge in self.edges if edge.loop})
 
 
 def make_figure(machine: Machine[Rule]) -> Figure:

@@ -156,6 +156,7 @@ def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
 
 def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
+    loops = {edge.source: edge for edge in figure.edges if edge.loop}
     lines = [
         f"digraph {quote(figure.title)} {{",
         f"  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
@@ -167,7 +168,7 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
         f'  {quote(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
         f"  {quote(START)} -> {quote(figure.start)} [minlen=1, weight=10];",
-        *(f"  {_edge(edge, _room(figure, edge))}" for edge in figure.edges),
+        *(f"  {_edge(edge, _room(loops, edge))}" for edge in figure.edges),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -197,14 +198,14 @@ def _edge(edge: Edge, room: int) -> str:
     return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>];"
 
 
-def _room(figure: Figure, edge: Edge) -> int:
+def _room(loops: dict[str, Edge], edge: Edge) -> int:
     """Blank points to leave beside a label, because Graphviz lets the labels of loops hang over their states' sides.
 
     Those of two neighbours must not meet each other, nor a tall label between them."""
     if edge.loop:
         return 0
-    loops = [figure.loops[state] for state in (edge.source, edge.target) if state in figure.loops]
-    hanging = [max(0.0, _width(loop) / 2 - STATE_RADIUS) for loop in loops]
+    beside = [loops[state] for state in (edge.source, edge.target) if state in loops]
+    hanging = [max(0.0, _width(loop) / 2 - STATE_RADIUS) for loop in beside]
     if len(edge.lines) >= TALL:
         return round(max(hanging, default=0.0))
     return max(0, round((sum(hanging) + STATE_RADIUS - _width(edge)) / 2)) if hanging else 0

@@ -182,9 +182,8 @@ def make_line(rule: Rule, _events: Sequence[str] = ()) -> Line:
 @make_line.register
 def _(rule: Transition, events: Sequence[str] = ()) -> Line:
     effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
-    return Line(
-        (tokenize_guard(rule.guard, events),), (tokenize_stack(() if rule.top == NONE else (rule.top,)),), effect
-    )
+    top = tokenize_stack(() if rule.top == NONE else (rule.top,))
+    return Line((tokenize_guard(rule.guard, events),), (top,), effect)
 
 
 @make_line.register

@@ -233,16 +233,10 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     names, final = simulation.names, simulation.final
     # where `go` leads depends on the top symbol, so it has been written as rules
     otherwise = Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise
+    start = names[Head(machine.start, machine.stack[0])]
+    rules, states = tuple(simulation.rules), tuple(name for name in names.values() if name not in final)
     return CountingRewardAutomaton(
-        machine.name,
-        machine.events,
-        2,
-        names[Head(machine.start, machine.stack[0])],
-        final,
-        otherwise,
-        tuple(simulation.rules),
-        machine.exclusive,
-        tuple(name for name in names.values() if name not in final),
+        machine.name, machine.events, 2, start, final, otherwise, rules, machine.exclusive, states
     )
 
 

@@ -76,9 +76,8 @@ class Machine(Generic[R_co]):
         if state in self.final:
             raise MachineFinished(f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode")
         if state not in self._from:
-            raise UnknownConfiguration(
-                f"`{state}` is not a state of `{self.name}`", fix=did_you_mean(state, self._from)
-            )
+            fix = did_you_mean(state, self._from)
+            raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
 
     def otherwise_leads_to(self, label: Label, configuration: HasState) -> str:
         """The state that `otherwise` leads to, or `UndefinedMove` where it says `error`."""
