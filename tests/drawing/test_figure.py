@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import product
 
 from pdrm.drawing.figure import compress, make_figure
-from pdrm.drawing.label_tokens import Line, make_line, spell
+from pdrm.drawing.label_tokens import RuleLine, make_line, spell
 from tests.drawing import paper
 
 
-def single_rules(line: Line) -> list[Line]:
+def single_rules(line: RuleLine) -> list[RuleLine]:
     """The rules a line stands for: every guard with every top."""
     looks = line.looks or (None,)
     pairs = product(line.guards, looks)
-    return [Line((guard,), (look,) if look is not None else (), line.effect, line.opening) for guard, look in pairs]
+    return [RuleLine((guard,), (look,) if look is not None else (), line.effect, line.opening) for guard, look in pairs]
 
 
 def label(machine, source, target):

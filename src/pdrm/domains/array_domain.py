@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
-from pdrm.domains.outcomes import Words
+from pdrm.domains.outcomes import OptionalFields
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
 from pdrm.files import Arrays, read_arrays
 
@@ -40,7 +40,7 @@ def from_arrays(  # noqa: PLR0913 - named options, each with a default
     events: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
     state_names: Sequence[str] | None = None,
-    **words: Unpack[Words],
+    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
     """The domain in the arrays, each [S, A] (one outcome of each action) or [S, A, O]; see `DomainArrays`.
 

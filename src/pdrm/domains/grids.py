@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Unpack
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
-from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
+from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
 from pdrm.errors import CannotOpen, NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
 
 START = "@"
@@ -182,7 +182,7 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     step_reward: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
     more_events: Sequence[str] = (),
-    **words: Unpack[Words],
+    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
     """The domain in which `places` says which event each letter of the map emits when the agent enters it.
 

@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
-from pdrm.domains.outcomes import Outcome, Start, Words, from_outcomes
+from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, NoTransitionTable
 
 Labelling = Callable[[int, int, int], Iterable[str]]
@@ -23,7 +23,7 @@ RESETS = 100
 
 
 def takes(function: Callable[..., object], count: int) -> bool:
-    """Whether a function can be called with so many arguments; one that does not say (some of C) is taken to.
+    """Whether a function can be called with this many arguments; assumed of functions without a signature (some of C).
 
     Labelling functions come in two kinds that are easily confused.
 
@@ -51,7 +51,7 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     events: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
     state_names: Sequence[str] | None = None,
-    **words: Unpack[Words],
+    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
     """The domain of an environment and a labelling function; name and step limit are the environment's unless given.
 

@@ -37,9 +37,11 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     rows, given = list[str](), dict[str, Any]()
     places = dict[str, str]()
     for number, line in enumerate(text.splitlines(), 1):
-        said = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
-        words = said.split()
-        rows.append(said if len(words) == 1 else "")  # a setting leaves an empty row, so that lines keep their numbers
+        written = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
+        words = written.split()
+        rows.append(
+            written if len(words) == 1 else ""
+        )  # a setting leaves an empty row, so that lines keep their numbers
         if len(words) > 1:
             try:
                 _set(words[0], words[1:], given, places)
@@ -106,10 +108,10 @@ def _switch(keyword: str, words: list[str]) -> bool:
 
 
 def _steps(keyword: str, words: list[str]) -> int:
-    said = " ".join(words)
-    digits = said.lstrip("0")  # counted first: Python does not read thousands of them
-    if not said.isdecimal() or not digits or len(digits) > 10 or not 1 <= int(digits) <= MOST_STEPS:
-        fault = f"`{keyword}` is `{said}`, not an integer from 1 to {MOST_STEPS:,}"
+    written = " ".join(words)
+    digits = written.lstrip("0")  # counted first: Python does not read thousands of them
+    if not written.isdecimal() or not digits or len(digits) > 10 or not 1 <= int(digits) <= MOST_STEPS:
+        fault = f"`{keyword}` is `{written}`, not an integer from 1 to {MOST_STEPS:,}"
         raise BadDomainSetting(fault, fix=f"{keyword} 100")
     return int(digits)
 
@@ -135,4 +137,4 @@ SETTINGS: dict[str, Callable[[str, list[str]], Any]] = {
     "lowest": _number,
     "highest": _number,
 }
-"""What can be set beside places, and how its words are read."""
+"""What can be set besides places, and how its words are read."""

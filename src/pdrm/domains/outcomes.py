@@ -47,8 +47,8 @@ class Start(NamedTuple):
     label: Label | None = None
 
 
-class Words(TypedDict, total=False):
-    """What a domain says beside its arrays: the optional fields of `FiniteDomain`."""
+class OptionalFields(TypedDict, total=False):
+    """The optional fields of `FiniteDomain`."""
 
     picture: Picture | None
     machine: str | None
@@ -66,7 +66,7 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     *,
     events: Sequence[str],
     step_limit: int,
-    **words: Unpack[Words],
+    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
     """Write the domain down: `states` maps each state to its name, `outcomes` says what an action (by number) can do.
 

@@ -25,7 +25,7 @@ Place = tuple[Cell, bool]
 """The agent's cell, and whether A has turned into B."""
 
 LETTER_SHORTEST = 10
-"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine wants)."""
+"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine requires)."""
 
 
 def letter(step_limit: int = 300) -> FiniteDomain:
@@ -121,7 +121,7 @@ class Progress:
     carrying: bool = False
 
     def words(self, treasures: int) -> str:
-        """The progress in words, where there are so many treasures."""
+        """The progress in words, given the number of treasures."""
         if not self.safe:
             return "looking for the safe place"
         if self.carrying:

@@ -40,7 +40,7 @@ WATER, EVEN, ODD, PLATE = (228, 240, 249), (52, 104, 168), (226, 168, 40), (218,
 
 MARGIN = 10
 TEXT_SIZE, NAME_SIZE, SMALLEST = 16, 24, 10
-"""Of letters: of a line of text, of a state's name, and what is no longer readable below."""
+"""Letter sizes: of a line of text, of a state's name, and the smallest that is readable."""
 TEXT_LINE = 24
 """Pixels of height of a line of text."""
 NARROWEST = 304
@@ -54,7 +54,7 @@ BOX, PANEL = 480, 150
 SYMBOL_HEIGHT = 30
 """Pixels of height of a stack symbol beside the box."""
 FINENESS = 8
-"""Shapes are drawn so many times larger and scaled down: their edges become smooth."""
+"""Shapes are drawn this many times larger and scaled down, which makes their edges smooth."""
 
 
 # --- Shapes and letters

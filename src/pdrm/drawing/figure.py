@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
-from pdrm.drawing.label_tokens import VARIABLE, Line, Name, Tokens, join, make_line, rename, spell_number
+from pdrm.drawing.label_tokens import VARIABLE, Name, RuleLine, Tokens, join, make_line, rename, spell_number
 from pdrm.machines.transitions import Otherwise, Rule
 from pdrm.machines.wellformed import Machine
 
@@ -29,20 +29,20 @@ class Family:
     """A line whose open place is filled by each of the values; without values it is that line alone.
 
     >>> from pdrm.drawing.label_tokens import spell
-    >>> line = Line(((Name(""),),), (), (", 1",))
+    >>> line = RuleLine(((Name(""),),), (), (", 1",))
     >>> [spell(member.tokens()) for member in Family(line, ("u", "d")).members()]
     ['u, 1', 'd, 1']
     """
 
-    line: Line
+    line: RuleLine
     values: tuple[str, ...] = ()
 
-    def members(self) -> list[Line]:
+    def members(self) -> list[RuleLine]:
         """The lines without the variable."""
         return [self.line.rename(VARIABLE, value) for value in self.values] or [self.line]
 
 
-def compress(lines: Sequence[Line]) -> list[Family]:
+def compress(lines: Sequence[RuleLine]) -> list[Family]:
     """The same rules in as few lines as make them readable, in their order."""
     best = find_families(lines)
     if len(best) > MOST_LINES:
@@ -52,14 +52,14 @@ def compress(lines: Sequence[Line]) -> list[Family]:
     return best
 
 
-def find_families(lines: Sequence[Line]) -> list[Family]:
+def find_families(lines: Sequence[RuleLine]) -> list[Family]:
     """Lines that differ in one name throughout, gathered, the largest families first."""
-    groups: dict[Line, dict[str, Line]] = {}
+    groups: dict[RuleLine, dict[str, RuleLine]] = {}
     for line in lines:
         for name in sorted(line.names()):
             groups.setdefault(line.rename(name, VARIABLE), {})[name] = line
-    found: dict[Line, Family] = {}
-    taken: set[Line] = set()
+    found: dict[RuleLine, Family] = {}
+    taken: set[RuleLine] = set()
     for open_line, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         values = tuple(name for name, line in group.items() if line not in taken)
         if len(values) >= SMALLEST_FAMILY:
@@ -68,9 +68,9 @@ def find_families(lines: Sequence[Line]) -> list[Family]:
     return [found.get(line, Family(line)) for line in lines if line in found or line not in taken]
 
 
-def _merge_looks(lines: Iterable[Line]) -> list[Line]:
+def _merge_looks(lines: Iterable[RuleLine]) -> list[RuleLine]:
     """Lines alike but for the symbol they name become one; `z`, ε and counter tests stay apart."""
-    merged: dict[Line, Line] = {}
+    merged: dict[RuleLine, RuleLine] = {}
     for line in lines:
         named = line.looks and all(isinstance(token, Name) for look in line.looks for token in look)
         key = replace(line, looks=()) if named else line
@@ -78,9 +78,9 @@ def _merge_looks(lines: Iterable[Line]) -> list[Line]:
     return list(merged.values())
 
 
-def _merge_guards(lines: Iterable[Line]) -> list[Line]:
+def _merge_guards(lines: Iterable[RuleLine]) -> list[RuleLine]:
     """Lines alike but for what they read become one."""
-    merged: dict[Line, Line] = {}
+    merged: dict[RuleLine, RuleLine] = {}
     for line in lines:
         key = replace(line, guards=())
         merged[key] = replace(line, guards=(*merged[key].guards, *line.guards)) if key in merged else line
@@ -129,7 +129,7 @@ class Figure:
 
 def make_figure(machine: Machine[Rule]) -> Figure:
     """What to draw of a machine."""
-    parallel: dict[tuple[str, str], list[Line]] = {}
+    parallel: dict[tuple[str, str], list[RuleLine]] = {}
     for rule in machine.transitions:
         parallel.setdefault((rule.source, rule.target), []).append(make_line(rule, machine.events))
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
@@ -149,13 +149,14 @@ def make_figure(machine: Machine[Rule]) -> Figure:
 
 def tokenize_otherwise(otherwise: Otherwise) -> Tokens:
     """The `otherwise` rule as a line of the caption."""
-    match otherwise.action:
-        case "go":
-            return ("otherwise: go to ", Name(otherwise.target or ""), f", {spell_number(otherwise.reward)}")
-        case "stay":
-            return (f"otherwise: stay, {spell_number(otherwise.reward)}",)
-        case _:
-            return ("otherwise: error",)
+    if otherwise.action == "error":
+        return ("otherwise: error",)
+    reward = f", {spell_number(otherwise.reward)}"
+    return (
+        ("otherwise: stay" + reward,)
+        if otherwise.target is None
+        else ("otherwise: go to ", Name(otherwise.target), reward)
+    )
 
 
 def _name_variables(machine: Machine[Rule], families: list[Family]) -> dict[tuple[str, ...], str]:

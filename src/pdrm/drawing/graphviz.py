@@ -104,7 +104,7 @@ def _point(text: str) -> Point:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Nothing on standard error: the font library's remarks on the system's settings are nobody's concern here."""
+    """Silence standard error, where the font library comments on the system's settings."""
     try:
         kept = os.dup(2)
     except OSError:  # closed: nothing can be printed

@@ -140,13 +140,13 @@ def make_printable(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RuleLine:
     """What is read, what is looked at (nothing in a reward machine), and what then happens.
 
     A line may stand for several rules: every guard of `guards` with every top of `looks`.
 
     >>> tops = ((Name("u"),), (Name("d"),))
-    >>> spell(Line(((Name("a"),),), tops, (" / ε, 1",)).tokens())
+    >>> spell(RuleLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
     'a, u|d / ε, 1'
     """
 
@@ -166,34 +166,34 @@ class Line:
         labels = (token.events for token in tokens if isinstance(token, ExactLabel))
         return frozenset(token.text for token in tokens if isinstance(token, Name)).union(*labels)
 
-    def rename(self, old: str, new: str) -> Line:
+    def rename(self, old: str, new: str) -> RuleLine:
         """The line with one name replaced throughout."""
         guards = tuple(rename(guard, old, new) for guard in self.guards)
         looks = tuple(rename(look, old, new) for look in self.looks)
-        return Line(guards, looks, rename(self.effect, old, new), self.opening)
+        return RuleLine(guards, looks, rename(self.effect, old, new), self.opening)
 
 
 @singledispatch
-def make_line(rule: Rule, _events: Sequence[str] = ()) -> Line:
+def make_line(rule: Rule, _events: Sequence[str] = ()) -> RuleLine:
     """The line of one rule, of whichever kind; the events give the order inside labels."""
     raise TypeError(f"no label is known for {type(rule).__name__}")
 
 
 @make_line.register
-def _(rule: Transition, events: Sequence[str] = ()) -> Line:
+def _(rule: Transition, events: Sequence[str] = ()) -> RuleLine:
     effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
     top = tokenize_stack(() if rule.top == NONE else (rule.top,))
-    return Line((tokenize_guard(rule.guard, events),), (top,), effect)
+    return RuleLine((tokenize_guard(rule.guard, events),), (top,), effect)
 
 
 @make_line.register
-def _(rule: RewardTransition, events: Sequence[str] = ()) -> Line:
-    return Line((tokenize_guard(rule.guard, events),), (), (", ", spell_number(rule.reward)))
+def _(rule: RewardTransition, events: Sequence[str] = ()) -> RuleLine:
+    return RuleLine((tokenize_guard(rule.guard, events),), (), (", ", spell_number(rule.reward)))
 
 
 @make_line.register
-def _(rule: CountingTransition, events: Sequence[str] = ()) -> Line:
+def _(rule: CountingTransition, events: Sequence[str] = ()) -> RuleLine:
     tests = "[" + ", ".join(rule.tests) + "]"
     changes = "[" + ", ".join(spell_number(change, plus=True) for change in rule.changes) + "]"
     effect = (", ", changes, ", ", spell_number(rule.reward), "⟩")
-    return Line((tokenize_guard(rule.guard, events),), ((tests,),), effect, opening="⟨")
+    return RuleLine((tokenize_guard(rule.guard, events),), ((tests,),), effect, opening="⟨")

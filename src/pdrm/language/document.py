@@ -163,7 +163,7 @@ class _Building:
         return RewardMachine(title, events, *middle, self._rules(plain_rule), exclusive, states)
 
     def _fault(self, error: PdrmError) -> None:
-        """Note a fault; the same one in many rules is said once."""
+        """Note a fault; the same one in many rules is reported once."""
         if not any((error.code, error.message) == (other.code, other.message) for other in self.errors):
             self.errors.append(error)
 

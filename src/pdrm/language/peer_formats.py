@@ -105,8 +105,8 @@ def _guard(line: Line, formula: str, start: int) -> Guard:
 
 # --- Deterministic pushdown automata as automata-lib keeps them: `json.dumps(dpda.input_parameters, default=list)`.
 #
-# An automaton says which words it accepts and pays nothing, so the machine reads one event more, `end`: said where the
-# automaton accepts, it pays 1 and leads to the final state `accepted`; said elsewhere, or where the automaton is stuck, it
+# An automaton says which words it accepts and pays nothing, so the machine reads one event more, `end`: where the
+# automaton accepts, `end` pays 1 and leads to the final state `accepted`; elsewhere, or where the automaton is stuck, it
 # leads to `rejected`. The empty label is not a letter of the word and changes nothing. An automaton accepts when it passes
 # an accepting state on silent moves after the last letter; states that remember so are called `…-passed`.
 
@@ -117,7 +117,7 @@ PASSED = "-passed"
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class AutomatonMove:
     """One entry of an automaton's table; without a letter, it is silent."""
 
     source: str
@@ -141,7 +141,7 @@ class Automaton:
     """Accepting states; none where only an empty stack accepts."""
     empties: bool
     """Whether an empty stack accepts."""
-    moves: tuple[Move, ...]
+    moves: tuple[AutomatonMove, ...]
     where: Where
 
     def passing(self) -> frozenset[str]:
@@ -193,7 +193,7 @@ def _name(value: Value) -> str:
     return value.digits() if isinstance(value.data, float) else value.text()
 
 
-def _moves(table: Value) -> Iterator[Move]:
+def _moves(table: Value) -> Iterator[AutomatonMove]:
     for source, letters in table.object().items():
         for letter, tops in letters.object().items():
             for top, move in tops.object().items():
@@ -202,7 +202,7 @@ def _moves(table: Value) -> Iterator[Move]:
                     raise BadShape("a move is [STATE, PUSH]", where=move.where, fix='write ["q1", ["1", "0"]]')
                 pushed = parts[1]
                 push = tuple(pushed.data if isinstance(pushed.data, str) else pushed.texts())
-                yield Move(source, letter, top, _name(parts[0]), push, move.where)
+                yield AutomatonMove(source, letter, top, _name(parts[0]), push, move.where)
 
 
 def _write(automaton: Automaton, document: Document) -> None:

@@ -140,7 +140,7 @@ class _Reading:
     def _header(self, line: Line, node: Node) -> None:
         keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
         if keyword.text not in KEYWORDS:
-            comment = "a comment starts with `//`, since `#` is a stack symbol"
+            comment = "a comment starts with `//`, because `#` is a stack symbol"
             fix = comment if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
             raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
         self.document.headers.append(Header(keyword, tuple(words)))

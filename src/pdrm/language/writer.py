@@ -96,7 +96,7 @@ def _parts(line: Line) -> tuple[str, str, str, str, str]:
 
 
 def space_out(code: str) -> str:
-    """Tokens with one space between them, and none where punctuation wants none.
+    """Tokens with one space between them, and none around punctuation that takes none.
 
     >>> space_out("a&! ( b|c )"), space_out("{a ,t}"), space_out("[+1,0]"), space_out("back( a )"), space_out("for a in u  d :")
     ('a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:')

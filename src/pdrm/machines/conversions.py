@@ -30,7 +30,7 @@ MOST_CHANGE = 1_000
 """The largest change of a counter that is translated: it becomes that many symbols pushed, or helper states."""
 
 LONGEST_NAME = 90
-"""Characters of a made-up name, with room for a number to tell it from others."""
+"""Characters of a generated name, with room for a number to tell it from others."""
 
 
 def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
@@ -110,11 +110,7 @@ def _translate(rule: CountingTransition, number: int, top: str, names: dict[str,
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, cut where it is too long for a name, and numbered where it is taken.
-
-    >>> fresh_name("u0", ["u0", "u0~1"])
-    'u0~2'
-    """
+    """The wanted name, cut where it is too long for a name, and numbered where it is taken: `u0~2`."""
     stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
     name, number = stem, 0
     while name in taken:
@@ -308,7 +304,7 @@ class _Simulation:
         self.rules.append(CountingTransition(*names, SILENT, tuple(tests), changes, 0))
 
     def _name(self, place: Place) -> str:
-        """The name of a place; one not met before is still to be left."""
+        """The name of a place; the rules that leave a new one are added later."""
         if place not in self.names:
             self.names[place] = fresh_name(str(place), self.taken)
             self.taken.add(self.names[place])

@@ -44,10 +44,10 @@ class Head(NamedTuple):
     top: str | None
 
 
-Symbols = tuple[str | None, ...]
+TopSymbols = tuple[str | None, ...]
 """Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
 
-Lead = tuple[str, Symbols]
+Lead = tuple[str, TopSymbols]
 """Where a move at a head leads: a state, and the symbols that replace the head's own."""
 
 Popped = Mapping[Head, set[str]]
@@ -91,7 +91,7 @@ def _lead(rule: Transition, head: Head) -> Lead:
     return rule.target, (*rule.replacement(head.top), *below)
 
 
-def _count(symbols: Symbols) -> int:
+def _count(symbols: TopSymbols) -> int:
     return sum(symbol is not None for symbol in symbols)
 
 
@@ -102,7 +102,7 @@ class _Above(NamedTuple):
     below: int
 
 
-def _come_up(popped: Popped, state: str, symbols: Symbols) -> tuple[list[_Above], set[str]]:
+def _come_up(popped: Popped, state: str, symbols: TopSymbols) -> tuple[list[_Above], set[str]]:
     """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
     states, below, found = {state}, _count(symbols), list[_Above]()
     for symbol in symbols:
@@ -123,12 +123,12 @@ class _Saturation:
         self.moves: dict[Head, list[Lead]] = {}
         self.popped: defaultdict[Head, set[str]] = defaultdict(set)
         self._moves_at = moves_at
-        self._waiting: defaultdict[Head, dict[tuple[Symbols, Head | None], None]] = defaultdict(dict)
-        self._todo: list[tuple[str, Symbols, Head | None]] = [(*lead, None) for lead in begin]
+        self._waiting: defaultdict[Head, dict[tuple[TopSymbols, Head | None], None]] = defaultdict(dict)
+        self._todo: list[tuple[str, TopSymbols, Head | None]] = [(*lead, None) for lead in begin]
         while self._todo:
             self._place(*self._todo.pop())
 
-    def _place(self, state: str, symbols: Symbols, owner: Head | None) -> None:
+    def _place(self, state: str, symbols: TopSymbols, owner: Head | None) -> None:
         """The machine is in `state` with `symbols` left of what replaced the owner's."""
         if not symbols:
             if owner is not None and state not in self.popped[owner]:
@@ -258,7 +258,7 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
 
 
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
-    """How many symbols of a stack decide what a k-policy meets in so many steps: those that they can pop, and below them the
+    """How many symbols of a stack decide what a k-policy sees in that many steps: those that they can pop, and below them the
     k it sees, or the one that the machine looks at; None if there is no bound.
 
     >>> from pdrm.language.loading import catalogue
@@ -309,7 +309,7 @@ Heights = dict[Head, int]
 
 
 def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
-    """The most symbols on the stack within so many labels, also between silent moves; `most` if they are that many or more.
+    """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
     >>> from pdrm.language.loading import catalogue
     >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
@@ -384,14 +384,14 @@ class StackGrowth:
     added: int
     """m: the most symbols that one transition adds, those it pushes less the one it looks at."""
     silent_pushes: int | None
-    """e: the most silent transitions of one step that add symbols, over all stacks; None where there is no most."""
+    """e: the most silent transitions of one step that add symbols, over all stacks; None where it is unbounded."""
     begun: int
     """The height of the stack before the first label is read."""
     step: int
     """The most symbols that one label and its silent moves add, over all reachable heads."""
 
     def longest(self, labels: int) -> int:
-        """The highest that a stack can be after so many labels."""
+        """The highest that a stack can be after that many labels."""
         return self.begun + labels * self.step
 
 
@@ -414,7 +414,7 @@ class _Growing:
         self.states = (*machine.states, *machine.final)
         self.known: dict[Head, int] = {}
 
-    def left(self, state: str, symbols: Symbols) -> tuple[int, str | None]:
+    def left(self, state: str, symbols: TopSymbols) -> tuple[int, str | None]:
         """How many symbols stand in the place of these when silent moves stop; and the state, if all were popped."""
         for after in _come_up(self.silent.popped, state, symbols)[1]:
             return 0, after
@@ -464,7 +464,7 @@ class _Growing:
         return found
 
     def pushes(self) -> int | None:
-        """The most pushing silent moves in a row, over all stacks; None where there is no most."""
+        """The most pushing silent moves in a row, over all stacks; None where it is unbounded."""
         counts = self._pushes_at_heads()
         found = dict.fromkeys(self.states, 0)
         for _ in range(len(found) + 1):

@@ -1,4 +1,4 @@
-"""Reward machines (Section 2): finite states, rules that read labels and pay, no memory beside the state.
+"""Reward machines (Section 2): finite states, rules that read labels and pay, no memory besides the state.
 
 They are run as they are here, and run everywhere else after `conversions.reward_machine_to_pushdown`.
 """

@@ -192,7 +192,7 @@ def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, plac
 
 # --- Determinism: at most one rule for every state and label (the paper's own condition is weaker)
 #
-# Two silent rules, or a silent and a reading one, clash wherever they meet, since a silent move does not wait for the label.
+# Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
 
 MOST_REPORTED = 5
 """Clashes listed before the check stops."""

@@ -53,11 +53,7 @@ def matches(tests: Pattern, zeros: Pattern) -> bool:
 
 
 def common_pattern(one: Pattern, other: Pattern) -> Pattern | None:
-    """A zero pattern that passes both tests, or None.
-
-    >>> common_pattern(("-", "0"), ("1", "-")), common_pattern(("0",), ("1",))
-    (('1', '0'), None)
-    """
+    """A zero pattern that passes both tests, or None: `[1, 0]` passes `[-, 0]` and `[1, -]`."""
     pairs = list(zip(one, other, strict=True))
     if any({ZERO, NONZERO} == {first, second} for first, second in pairs):
         return None
