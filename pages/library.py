@@ -13,7 +13,7 @@ HEAD = """# The library
 
 *Made by `python -m pages` from the docstrings; every example is run by the tests.*
 
-`import pdrm` gives these names; each is loaded when it is first used.
+`import pdrm` gives these names; each is loaded when it is first used. (`Run`, which `train` returns, is `pdrm.learning.Run`.)
 """
 GROUP = re.compile(r"^    # (.+)$|^    \"(\w+)\",$", re.MULTILINE)
 
@@ -37,6 +37,7 @@ def library_page() -> str:
         parts += [f"## {heading}", ""]
         for name in names:
             parts += entry(name, getattr(pdrm, name))
+            parts += entry("Run", pdrm.learning.Run) if name == "train" else []
     return "\n".join(parts)
 
 
