@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import asdict, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,14 @@ class Task:
     folder: where relative paths start.
     """
 
-    __slots__ = ("__dict__", "domain", "machine", "name", "success")
-
     domain: Domain
     machine: AnyMachine
     """As it was given; `pushdown` and `counting` are what agents learn with."""
     name: str
     """The domain's name."""
     success: tuple[str, ...]
+    text: str | None
+    """The machine's text; None: the machine that the domain comes with."""
 
     def __init__(
         self,
@@ -78,13 +78,12 @@ class Task:
     ) -> None:
         self.domain = _resolve_domain(domain, Path(folder))
         self.name = self.domain.name
-        own = catalogue(self.domain.machine) if self.domain.machine is not None else None
-        if machine is None and own is None:
-            raise BadSetting(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
+        own = None if self.domain.machine is None else catalogue(self.domain.machine)
         given = own if machine is None else find_machine(machine, Path(folder))
-        assert given is not None  # noqa: S101 - one of them is there
+        if given is None:
+            raise BadSetting(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
         self.machine = given
-        self.__dict__["text"] = None if given == own else to_text(given)
+        self.text = None if given == own else to_text(given)
         states = (success,) if isinstance(success, str) else tuple(success)
         for state in states:
             if state not in given.final:
@@ -102,14 +101,8 @@ class Task:
         return hash(self._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        domain = self.name if self.catalogued else self.domain
-        return _rebuild, (domain, None if self.text is None else self.machine, self.success)
-
-    @property
-    def text(self) -> str | None:
-        """The machine's text; None: the machine that the domain comes with."""
-        text: str | None = self.__dict__["text"]
-        return text
+        domain, machine = self.name if self.catalogued else self.domain, None if self.text is None else self.machine
+        return partial(Task, domain, machine, success=self.success), ()
 
     @property
     def continuous(self) -> bool:
@@ -189,15 +182,10 @@ class Task:
 
 
 def _achieving(machine: AnyMachine) -> tuple[str, ...]:
-    """The final states that mean success where nobody says: all of them, but for those of the catalogue that mean failure."""
+    """The final states that mean success by default: all of them, but for those of the catalogue that mean failure."""
     if machine.name in catalogue_names() and machine == catalogue(machine.name):
         return tuple(state for state in machine.final if state not in FAILURES)
     return machine.final
-
-
-def _rebuild(domain: DomainLike, machine: AnyMachine | None, success: tuple[str, ...]) -> Task:
-    """A task sent to another process."""
-    return Task(domain, machine, success=success)
 
 
 @cache

@@ -59,6 +59,12 @@ class Package:
         bound = re.search(r">=\s*([\d.]+)", self.wanted)
         return self.version is not None and (bound is None or _numbers(self.version) >= _numbers(bound[1]))
 
+    @property
+    def state(self) -> str:
+        """The version, or what is wrong."""
+        installed = f"{self.name} {self.version}"
+        return f"no {self.name}" if self.version is None else installed if self.ok else f"{installed} is too old"
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -86,15 +92,13 @@ def doctor(as_json: Json = False) -> None:
     The exit code is 1 where something that everything needs is missing. Example: pdrm doctor
     """
     found = groups()
-    jax = next((group for group in found if group.name == "jax" and group.ok), None)
-    devices = jax_devices() if jax is not None else None
-    core = found[0].ok
+    devices = jax_devices() if any(group.name == "jax" and group.ok for group in found) else None
+    core, python, system = found[0].ok, platform.python_version(), platform.platform()
     if as_json:
-        record: dict[str, Any] = {"ok": core, "pdrm": __version__, "python": platform.python_version()}
-        record |= {"platform": platform.platform(), "groups": [_record(group) for group in found], "jax": devices}
-        print_json(record)
+        about = {"ok": core, "pdrm": __version__, "python": python, "platform": system}
+        print_json({**about, "groups": [_record(group) for group in found], "jax": devices})
     else:
-        typer.echo(f"pdrm {__version__}, Python {platform.python_version()} ({sys.executable}), {platform.platform()}")
+        typer.echo(f"pdrm {__version__}, Python {python} ({sys.executable}), {system}")
         for group in found:
             _print(group)
         if devices is not None:
@@ -108,14 +112,9 @@ def groups() -> list[Group]:
     """The core first, then each extra, as the installed package declares them."""
     needed: dict[str, list[Package]] = {name: [] for name in FOR}
     for text in metadata.requires("pdrm") or []:
-        match = REQUIREMENT.fullmatch(text)
-        if match is None:
-            continue
-        name, wanted, marker = match[1], match[2].strip(), match[3] or ""
-        extra = EXTRA.search(marker)
-        group = extra[1] if extra else CORE
-        if group in needed:
-            needed[group].append(Package(name, wanted, _version(name)))
+        if match := REQUIREMENT.fullmatch(text):
+            extra = EXTRA.search(match[3] or "")
+            needed.get(extra[1] if extra else CORE, []).append(Package(match[1], match[2].strip(), _version(match[1])))
     return [Group(name, FOR[name], tuple(packages)) for name, packages in needed.items() if packages]
 
 
@@ -164,14 +163,9 @@ def _record(group: Group) -> dict[str, Any]:
 def _print(group: Group) -> None:
     mark = coloured("ok", fg="green") if group.ok else coloured("missing", fg="red" if group.name == CORE else "yellow")
     typer.echo(f"{group.name}: {mark} ({group.purpose})")
-    shown = (f"{one.name} {one.version}" if one.ok else _lacking(one) for one in group.packages)
-    typer.echo(f"  {', '.join(shown)}")
+    typer.echo(f"  {', '.join(package.state for package in group.packages)}")
     if not group.ok:
         typer.echo(f"  fix: {group.fix}")
-
-
-def _lacking(package: Package) -> str:
-    return f"no {package.name}" if package.version is None else f"{package.name} {package.version} is too old"
 
 
 def _print_jax(found: dict[str, Any]) -> None:
@@ -203,8 +197,7 @@ def new(
         raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
     if folder.exists() or folder.is_symlink():
         raise CannotWrite(f"{folder} is there already", fix="choose another name; nothing is ever overwritten")
-    made = make_project(folder, kind)
-    typer.echo(f"made {folder}/ with {', '.join(made)}")
+    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}")
     next_command(f"cd {quote(str(folder))} && {FIRST[kind]}")
 
 

@@ -99,13 +99,8 @@ def run(
 
 
 def _row(curves: Curves) -> dict[str, Any]:
-    return {
-        "panel": curves.panel.name,
-        "line": curves.line.name,
-        "seeds": len(curves.seeds),
-        "final_median": curves.final_median,
-        "final_success": float(curves.final_success.mean()),
-    }
+    about = {"panel": curves.panel.name, "line": curves.line.name, "seeds": len(curves.seeds)}
+    return {**about, "final_median": curves.final_median, "final_success": float(curves.final_success.mean())}
 
 
 # --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
@@ -197,8 +192,7 @@ def report(
     if markdown:
         typer.echo(results_markdown(here, COLUMNS))
         return
-    page = write_report(lines, judge_claims(evidence), evidence, theory=theory)
-    typer.echo(f"wrote {page}")
+    typer.echo(f"wrote {write_report(lines, judge_claims(evidence), evidence, theory=theory)}")
     next_command("pdrm claims --details")
 
 

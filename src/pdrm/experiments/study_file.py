@@ -213,9 +213,7 @@ class _Reader:
         return BadStudy(why, where=self.places.of(keys), fix=fix)
 
 
-# --- A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run.
-
-NAME = "STUDY"
+# --- A file of either kind.
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:
@@ -236,7 +234,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     if not file.is_file():
         raise CannotOpen(f"{file} cannot be opened: no such file", fix="check the path")
     try:
-        study = runpy.run_path(str(file)).get(NAME)
+        study = runpy.run_path(str(file)).get("STUDY")
     except PdrmError:
         raise
     except Exception as error:
@@ -244,6 +242,6 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         fault = f"{file} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
         raise BadStudy(fault, fix=f"try it by itself: python {file}") from error
     if not isinstance(study, Study):
-        raise BadStudy(f"{file} sets no {NAME}", fix=f"{NAME} = pdrm.Study(name=…, panels=…)")
+        raise BadStudy(f"{file} sets no STUDY", fix="STUDY = pdrm.Study(name=…, panels=…)")
     study.check()
     return study

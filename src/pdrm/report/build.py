@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -142,17 +142,10 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
-        ["packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)],
+        ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
         ["runs", f"{len(timings):,}, {seconds / 60:.1f} minutes of one core in all"],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
         ["data", join(data, ", ")],
         ["again", again + ": what is done is not repeated"],
     ]
     return Section("making", "How it was made", table(["", ""], rows))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(not installed)"
