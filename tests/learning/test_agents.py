@@ -55,6 +55,8 @@ WRONG = [
     (PPO, {"learning_rate": float("nan")}),
     (DQN, {"counterfactuals": 1.5}),
     (RecurrentPPO, {"sequence_length": 7}),
+    (PPO, {"gamma": "much"}),
+    (PPO, {"episodes": 10}),
 ]
 
 

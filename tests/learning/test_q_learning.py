@@ -135,7 +135,7 @@ def test_one_cprm_solves_the_mazes():
         where, machine = domain(name), catalogue("treasure-maze")
         training = Training(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4)
         training.advance(3_000)
-        assert {machine.final[end - len(machine.states)] for end in training.test().ends} == {"home"}
+        assert set(training.test().ends) == {"home"}
 
 
 def test_a_label_without_rule_is_an_error():

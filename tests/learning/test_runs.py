@@ -93,7 +93,7 @@ def check_resuming(spec, folder):
 
 def test_networks_trained_side_by_side_have_folders_of_their_own(tmp_path):
     specs = [replace(DEEP, seed=seed) for seed in (3, 4)]
-    assert specs[0].batch == specs[1].batch != replace(DEEP, agent=DEEP.agent.with_settings(n_steps=32)).batch
+    assert specs[0].batch == specs[1].batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
     folders = [tmp_path / spec.name for spec in specs]
     with pytest.raises(KeyboardInterrupt):
         execute(specs, folders, stop_after(4))

@@ -15,6 +15,7 @@ from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
+from pdrm.learning.curve import find_successes
 from pdrm.task import Task
 
 WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
@@ -112,7 +113,7 @@ def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> C
         runs[0].at,
         np.array([run.returns for run in runs]),
         np.array([run.steps for run in runs]),
-        np.array([_achieved(run.ends, panel.task.success) for run in runs]),
+        np.array([find_successes(run.ends, panel.task.success) for run in runs]),
         *return_range(panel.task),
     )
 
@@ -128,16 +129,6 @@ def return_range(task: Task) -> tuple[float, float]:
         return WATER_RETURNS if known else (nan, nan)
     tested = task.domain.tested_on[0]
     return nan if tested.lowest is None else tested.lowest, nan if tested.highest is None else tested.highest
-
-
-def _achieved(ends: npt.NDArray[np.str_], states: Sequence[str]) -> Numbers:
-    """Which ends are one of the states. An automaton that simulates a stack keeps the top symbol in its state: `home@d`.
-
-    >>> _achieved(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
-    [1.0, 1.0, 0.0]
-    """
-    achieving = [name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states]
-    return np.isin(ends, achieving).astype(np.float64)
 
 
 SHARE = 0.9

@@ -7,7 +7,7 @@ it, and a study that is changed only runs what is new in it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -111,7 +111,7 @@ class Panel:
         """The agent of a line, with its settings for this task."""
         given = {**self.settings, **line.settings} | ({} if line.k is None else {"k": line.k})
         if isinstance(line.agent, Agent):
-            return line.agent.with_settings(**given)
+            return replace(line.agent, **given)
         return agent_for(self.task, line.agent, given)
 
     def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:

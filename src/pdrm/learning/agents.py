@@ -12,11 +12,11 @@ import inspect
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, dataclass, fields
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,9 +26,9 @@ from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
 
 MOST = 2**31 - 1
-"""Of episodes, steps and updates."""
+"""The largest number of episodes, steps or updates."""
 MOST_TEST_EPISODES = 1_000_000
-"""What each of them paid is kept."""
+"""Per test: the return of each of them is kept."""
 LONGEST_K = 100
 """Digits. A shorter k that is too large for a table is refused with it."""
 FULL, NOTHING = "full", "none"
@@ -37,7 +37,7 @@ FULL, NOTHING = "full", "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent(ABC):
-    """What every agent has."""
+    """What every agent has. Settings that it does not have, or that are out of range, are refused when it is made."""
 
     name: ClassVar[str] = ""
     """As the command line and study files call it."""
@@ -48,8 +48,16 @@ class Agent(ABC):
     k: int | str = 1
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
 
+    def __new__(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+        check_known(cls, settings)
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for one in value if isinstance(value, tuple | list) else (value,):
+                _check_number(self, field, one)
 
     @property
     def view(self) -> View | None:
@@ -64,21 +72,18 @@ class Agent(ABC):
         """How long it trains, in its unit."""
 
     def record(self) -> dict[str, Any]:
-        """The settings as JSON values."""
+        """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""
         return {field.name: _plain_value(field, getattr(self, field.name)) for field in fields(self)}
-
-    def with_settings(self, **given: Any) -> Self:  # noqa: ANN401 - settings of several types
-        """The same agent with other settings; ones it does not have are refused."""
-        check_known(type(self), given)
-        return replace(self, **given)
 
 
 def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settings of several types
-    """A setting as a JSON value: 1 and 1.0 are the same where the field is a float."""
+    """A setting as a JSON value."""
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
     real = isinstance(field.default, float) or "float" in str(field.type)
-    return float(value) if real and isinstance(value, int) and not isinstance(value, bool) else value
+    return int(value) if isinstance(value, Integral) and not real else float(value)
 
 
 def _check_k(k: object, *, none: bool) -> int | str:
@@ -89,6 +94,52 @@ def _check_k(k: object, *, none: bool) -> int | str:
         return k if isinstance(k, str) else int(str(k))
     others = "full or none" if none else "or full"
     raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix="--k 1")
+
+
+Number = Any
+"""A number, or a traced scalar array: runs that differ in such a number alone are then one compiled program."""
+INTEGERS, REALS = ("int", "int | None", "tuple[int, ...]"), ("float", "float | None", "Number")
+"""How fields of numbers are annotated."""
+SHARES = (
+    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gamma", "gae_lambda", "tau"),
+    *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction"),
+)
+"""Settings from 0 to 1; the learning rate of tables is one, too."""
+FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
+"""Settings that may be 0."""
+OF_ANY_SIGN = ("r_plus", "r_minus", "target_entropy")
+"""All others are above 0."""
+
+
+def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
+    """Raise unless a setting is in its range. A traced array cannot be looked at, and passes."""
+    name, whole = field.name, field.type in INTEGERS
+    if not (whole or field.type in REALS) or (value is None and field.default is None):
+        return
+    if field.type == "Number" and not isinstance(value, Real | str):
+        return
+    number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if whole:
+        least, most = int(name not in FROM_ZERO), MOST_TEST_EPISODES if name == "test_episodes" else MOST
+        right, wanted = isinstance(value, Integral) and least <= number <= most, f"an integer from {least} to {most:,}"
+    elif name in SHARES or (name == "learning_rate" and not agent.deep):
+        right, wanted = 0 <= number <= 1, "a number from 0 to 1"
+    elif name in OF_ANY_SIGN:
+        right, wanted = isfinite(number), "a finite number"
+    elif name in FROM_ZERO:
+        right, wanted = 0 <= number < inf, "a non-negative number"
+    else:
+        right, wanted = 0 < number < inf, "a number above 0"
+    if not right:
+        default = (100 if whole else 1.0) if field.default is None else field.default
+        example = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+        raise _bad_setting(agent, name, value, wanted, example)
+
+
+def _bad_setting(agent: Agent, name: str, value: object, wanted: str, example: str) -> BadSetting:
+    """The error that a setting is out of its range."""
+    option = f"--set {name}={example}" if agent.deep else f"--{name.replace('_', '-')} {example}"
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example} ({option})")
 
 
 # --- Tabular agents
@@ -126,41 +177,13 @@ class Tabular(Agent):
 
     def __post_init__(self) -> None:
         Agent.__post_init__(self)
-        for name in ("learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_least"):
-            value = getattr(self, name)
-            if not _is_number(value) or not 0 <= value <= 1:
-                raise _bad_setting(name, value, "a number from 0 to 1", "0.5")
         if self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
-            raise _bad_setting("epsilon_least", self.epsilon_least, wanted, f"{self.epsilon}")
-        _check_positive(self, "episodes", "step_limit", "test_every")
-        _check_positive(self, "test_episodes", most=MOST_TEST_EPISODES)
-        seconds = self.seconds_per_episode
-        if seconds is not None and not (_is_number(seconds) and 0 < seconds < inf):
-            raise _bad_setting("seconds_per_episode", seconds, "a number above 0", "0.03")
+            raise _bad_setting(self, "epsilon_least", self.epsilon_least, wanted, f"{self.epsilon}")
 
     @property
     def total(self) -> int:
         return self.episodes
-
-
-def _check_positive(settings: Tabular, *names: str, most: int = MOST) -> None:
-    """Raise unless each of these settings is None or an integer from 1 to the most there may be."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most):
-            raise _bad_setting(name, value, f"an integer from 1 to {most:,}", "100")
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is a number (a truth value is not)."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _bad_setting(name: str, value: object, wanted: str, example: str) -> BadSetting:
-    """The error that a setting is out of its range."""
-    said = f" (--{name.replace('_', '-')} {example})"
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example}{said}")
 
 
 class Counterfactuals(StrEnum):
@@ -191,8 +214,13 @@ class QLearning(Tabular):
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
-        _check_positive(self, "updates_per_episode")
-        self._check_imagined()
+        if isinstance(self, CpRM | CountingCQL):
+            known = [choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE]
+            if self.counterfactuals not in known:
+                fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
+                fix = f"{did_you_mean(str(self.counterfactuals), known)} (without any it is Q-learning)"
+                raise BadSetting(fault, fix=fix)
+            object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
 
     @property
     def counterfactuals(self) -> Counterfactuals:
@@ -208,18 +236,6 @@ class QLearning(Tabular):
     def operations_per_episode(self) -> int | None:
         """Moves of a counting automaton after which an episode is cut off; None: never."""
         return None
-
-    def _check_imagined(self) -> None:
-        """Raise unless the settings about counterfactual experiences and counters are sound."""
-        _check_positive(self, "updates_per_step", "operations_per_episode")
-        if isinstance(self, CpRM | CountingCQL):
-            known = [choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE]
-            if self.counterfactuals not in known:
-                fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
-                raise BadSetting(
-                    fault, fix=f"{did_you_mean(str(self.counterfactuals), known)} (without any it is Q-learning)"
-                )
-            object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,24 +302,13 @@ class Hierarchical(Tabular):
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
         r_plus = 1.0 if self.r_plus is None else self.r_plus
-        for name, value in (("r_plus", r_plus), ("r_minus", self.r_minus)):
-            if not (_is_number(value) and isfinite(value)):
-                raise _bad_setting(name, value, "a finite number", "1.0")
         if self.r_minus >= r_plus:
             wanted = f"less than r_plus, which is {r_plus!r} or more"
-            raise _bad_setting("r_minus", self.r_minus, wanted, f"{r_plus - 1.0!r}")
+            raise _bad_setting(self, "r_minus", self.r_minus, wanted, f"{r_plus - 1.0!r}")
 
 
 # --- Deep agents
 
-Number = Any
-"""A number, or a traced scalar array: runs that differ in such a number alone are then one compiled program."""
-SHARES = ("gamma", "gae_lambda", "exploration_initial_eps", "exploration_final_eps", "exploration_fraction", "tau")
-"""Settings that lie between 0 and 1."""
-FROM_ZERO = ("k", "ent_coef", "vf_coef", "learning_starts", "counterfactuals")
-"""Settings that may be 0; all others are above."""
-INTEGERS = ("int", "int | None", "tuple[int, ...]")
-"""How fields of integers are annotated."""
 TESTS_PER_RUN = 20
 
 
@@ -313,6 +318,8 @@ class Deep(Agent):
 
     deep: ClassVar[bool] = True
     unit: ClassVar[str] = "timesteps"
+    continuous: ClassVar[bool | None] = None
+    """Whether it chooses actions that are vectors; None: either kind."""
 
     total_timesteps: Number = 100_000
     """Steps of training, over all environments; the schedules refer to it."""
@@ -339,13 +346,6 @@ class Deep(Agent):
     test_episodes: int = 5
     """Ours: episodes without exploration per test."""
 
-    def __post_init__(self) -> None:
-        Agent.__post_init__(self)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            for one in value if isinstance(value, tuple | list) else (value,):
-                _check_number(field, one)
-
     @property
     def total(self) -> int:
         return int(self.total_timesteps)
@@ -354,29 +354,6 @@ class Deep(Agent):
     def steps_between_tests(self) -> int:
         """`test_every`, or its default."""
         return max(1, self.total // TESTS_PER_RUN) if self.test_every is None else self.test_every
-
-
-def _check_number(field: Field[Any], value: object) -> None:
-    """Raise unless a number is one that the field may have; what is traced cannot be looked at."""
-    name, whole = field.name, field.type in INTEGERS
-    fault = f"{name} is {value}"
-    if whole and (isinstance(value, bool | str) or (isinstance(value, Real) and not isinstance(value, Integral))):
-        raise BadSetting(fault, fix=f"{name} must be an integer, such as {name}={_example(field)}")
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return
-    number = float(value)
-    if not isfinite(number):
-        raise BadSetting(fault, fix=f"{name} must be a finite number")
-    if name in SHARES and not 0 <= number <= 1:
-        raise BadSetting(fault, fix=f"{name} must be between 0 and 1")
-    if name != "target_entropy" and (number < 0 or (number == 0 and name not in (*FROM_ZERO, *SHARES))):
-        raise BadSetting(fault, fix=f"{name} must be above 0")
-
-
-def _example(field: Field[Any]) -> str:
-    """A field's default as one writes it after `--set`."""
-    default = 100 if field.default is None else field.default
-    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,10 +411,8 @@ class RecurrentPPO(PPO):
     def __post_init__(self) -> None:
         PPO.__post_init__(self)
         if self.n_steps % self.sequence_length or self.batch_size % self.sequence_length:
-            raise BadSetting(
-                f"sequences of {self.sequence_length} steps do not fill {self.n_steps} steps and batches of {self.batch_size}",
-                fix="let sequence_length divide n_steps and batch_size",
-            )
+            fault = f"sequences of {self.sequence_length} steps do not fill {self.n_steps} steps and batches of {self.batch_size}"
+            raise BadSetting(fault, fix="let sequence_length divide n_steps and batch_size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -471,6 +446,7 @@ class DQN(OffPolicy):
     """
 
     name: ClassVar[str] = "dqn"
+    continuous: ClassVar[bool | None] = False
 
     learning_rate: Number = 1e-4
     batch_size: int = 32
@@ -495,6 +471,7 @@ class SAC(OffPolicy):
     """
 
     name: ClassVar[str] = "sac"
+    continuous: ClassVar[bool | None] = True
 
     net_arch: tuple[int, ...] = (256, 256)
     tau: Number = 0.005
@@ -516,18 +493,12 @@ OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
 about what the paper's 0.03 seconds an episode allow."""
 
+_LETTER = {"learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0, "epsilon_least": 0.01, "discount": 0.99}
 _MAZE = {"learning_rate": 0.5, "epsilon": 1.0, "epsilon_decay": 0.995, "epsilon_least": 0.01, "discount": 0.99}
 _DELIVER = {"learning_rate": 0.01, "epsilon": 1.0, "epsilon_decay": 0.9995, "epsilon_least": 0.1, "discount": 0.99}
 
 PAPER_SETTINGS: dict[str, dict[str, Any]] = {
-    "letter": {
-        "episodes": 5_000,
-        "learning_rate": 0.01,
-        "epsilon": 0.01,
-        "epsilon_decay": 1.0,
-        "epsilon_least": 0.01,
-        "discount": 0.99,
-    },
+    "letter": {"episodes": 5_000, **_LETTER},
     "maze-5x5": {"episodes": 10_000, **_MAZE},
     "maze-10x10": {"episodes": 10_000, **_MAZE},
     "maze-20x20": {"episodes": 10_000, **_MAZE},
@@ -609,11 +580,9 @@ def kind_of(name: str) -> type[Agent]:
 def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     """The agent that a saved record describes; settings that its kind no longer has are left out."""
     kind = kind_of(name)
-    known = {field.name for field in fields(kind)}
-    given = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in record.items() if name in known
-    }
-    return kind(**given)  # type: ignore[arg-type]
+    given = {field.name: record[field.name] for field in fields(kind) if field.name in record}
+    settings: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return kind(**settings)
 
 
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
@@ -632,9 +601,8 @@ def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> 
     >>> agent_for(Task("letter"), "q", {"k": 0}).learning_rate
     0.01
     """
-    kind, chosen = kind_of(name), dict(given or {})
-    check_known(kind, chosen)
-    return kind(**{**default_settings(task, kind), **chosen})
+    kind = kind_of(name)
+    return kind(**{**default_settings(task, kind), **(given or {})})
 
 
 def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
@@ -655,12 +623,8 @@ def describe_settings(kind: type[Agent]) -> dict[str, str]:
     """
     texts: dict[str, str] = {}
     for parent in reversed(kind.__mro__[:-1]):
-        (body,) = (
-            node.body
-            for node in ast.parse(textwrap.dedent(inspect.getsource(parent))).body
-            if isinstance(node, ast.ClassDef)
-        )
-        for field, text in pairwise(body):
+        definition: Any = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0]
+        for field, text in pairwise(definition.body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
                 texts[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return {field.name: texts[field.name] for field in fields(kind)}

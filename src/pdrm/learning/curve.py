@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-COLUMNS = ("test", "return", "steps", "end")
+COLUMNS, ARRAYS = ("test", "return", "steps", "end"), ("at", "returns", "steps", "ends")
+"""Of a curve's file, and of a checkpoint."""
 UNITS = {"episodes": "episode", "timesteps": "timesteps"}
 """How a curve's first column is called, by what training is counted in."""
 
@@ -52,10 +53,7 @@ class Curve:
     @classmethod
     def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
         """The curve of some tests."""
-        at = np.array([test.at for test in tests], np.int64)
-        return cls(
-            unit, at, *(np.array([getattr(test, name) for test in tests]) for name in ("returns", "steps", "ends"))
-        )
+        return cls(unit, *(np.array([getattr(test, name) for test in tests]) for name in ARRAYS))
 
     def __len__(self) -> int:
         return len(self.at)
@@ -103,10 +101,20 @@ class Curve:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The tests as arrays, for a checkpoint."""
-        return {f"tests.{name}": getattr(self, name) for name in ("at", "returns", "steps", "ends")}
+        return {f"tests.{name}": getattr(self, name) for name in ARRAYS}
 
 
 def tests_in(arrays: dict[str, npt.NDArray[Any]]) -> list[Test]:
     """The tests in a checkpoint's arrays."""
-    columns = zip(*(arrays[f"tests.{name}"] for name in ("at", "returns", "steps", "ends")), strict=True)
-    return [Test(int(at), returns, steps, ends) for at, returns, steps, ends in columns]
+    columns = zip(*(arrays[f"tests.{name}"] for name in ARRAYS), strict=True)
+    return [Test(int(at), *rest) for at, *rest in columns]
+
+
+def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:
+    """1.0 for each end in one of the states, else 0.0. An automaton that simulates a stack keeps its top in the state: `home@d`.
+
+    >>> find_successes(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    achieved = [name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states]
+    return np.isin(ends, achieved).astype(np.float64)

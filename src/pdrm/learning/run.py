@@ -15,19 +15,22 @@ import os
 import platform
 import re
 import shutil
+import signal
 import tempfile
+import threading
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
+from multiprocessing import parent_process
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from types import FrameType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -38,9 +41,8 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
 from pdrm.files import Arrays, describe_fault, ensure_folder, read_arrays, write_atomically
-from pdrm.learning.agents import Agent, CountingQ, QLearning, agent_for, read_agent
-from pdrm.learning.curve import Curve, Test, tests_in
-from pdrm.learning.interrupt import DeferredInterrupt
+from pdrm.learning.agents import Agent, CountingQ, agent_for, read_agent
+from pdrm.learning.curve import Curve, Test, find_successes, tests_in
 from pdrm.progress import is_shown, show_progress
 from pdrm.task import Task
 
@@ -54,6 +56,7 @@ RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt",
 SECONDS_BETWEEN_CHECKPOINTS = float(os.environ.get("PDRM_CHECKPOINT_SECONDS", "20"))
 SHARE_FOR_CHECKPOINTS = 0.1
 """Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
+STANDARD_ERROR = 2
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
 """Windows has none: run one command at a time there."""
 
@@ -76,12 +79,8 @@ class RunSpec:
 
     def record(self) -> dict[str, Any]:
         """The spec as JSON values."""
-        return {
-            "task": self.task.record(),
-            "agent": self.agent.name,
-            "settings": self.agent.record(),
-            "seed": self.seed,
-        }
+        task, agent = self.task.record(), self.agent
+        return {"task": task, "agent": agent.name, "settings": agent.record(), "seed": self.seed}
 
     @property
     def id(self) -> str:
@@ -199,6 +198,42 @@ Watch = Callable[[Status], None]
 # --- The loop
 
 
+class DeferredInterrupt:
+    """Ctrl-C that waits, because an interrupt in the middle of an update would leave a run where no undisturbed run ever is: the
+    first is only noted (which is said at once) and raised by `raise_if_asked`; a second one acts at once.
+
+    >>> with DeferredInterrupt() as interrupt:
+    ...     interrupt.raise_if_asked()
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.raise_if_asked()
+        self._asked = True
+        if parent_process() is None:  # a worker's parent has heard it too, and says what it does
+            with suppress(OSError):  # not print: the signal may have come in the middle of one
+                os.write(STANDARD_ERROR, b"\nstopping after the next test, saving what was learnt ...\n")
+
+    def raise_if_asked(self) -> None:
+        """Raise the interrupt that was noted, if there was one."""
+        if self._asked:
+            raise KeyboardInterrupt
+
+
 def execute(
     specs: Sequence[RunSpec],
     folders: Sequence[Path],
@@ -215,9 +250,8 @@ def execute(
         for folder in sorted(folders):
             stack.enter_context(_hold(ensure_folder(folder)))
         pending = [(spec, folder) for spec, folder in zip(specs, folders, strict=True) if not is_done(folder)]
-        for _, group in groupby(
-            sorted(pending, key=lambda one: _checkpointed(one[1])), lambda one: _checkpointed(one[1])
-        ):
+        done = {folder: _checkpointed(folder) for _, folder in pending}
+        for _, group in groupby(sorted(pending, key=lambda run: done[run[1]]), lambda run: done[run[1]]):
             _train(list(group), watch)
         for path in (folder / POLICY for folder in folders):
             if largest_policy is not None and path.exists() and path.stat().st_size > largest_policy:
@@ -285,11 +319,10 @@ def _checkpointed(folder: Path) -> int:
 
 def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
     """Put the runs where their checkpoints left them; returns their tests by then."""
-    if not (folders[0] / CHECKPOINT).exists():
+    path, snapshots = folders[0] / CHECKPOINT, []
+    if not path.exists():
         return [[] for _ in folders]
-    path = folders[0] / CHECKPOINT
     try:
-        snapshots = []
         for folder in folders:
             path = folder / CHECKPOINT
             snapshots.append(read_arrays(path.read_bytes()))
@@ -319,19 +352,27 @@ def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests:
 def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner) -> None:
     """Write what was learnt so far."""
     for number, (spec, folder) in enumerate(runs):
-        learner.save_policy(
-            number, folder / POLICY, {"spec": spec.record(), "id": spec.id, spec.agent.unit: learner.done}
-        )
+        about = {"spec": spec.record(), "id": spec.id, spec.agent.unit: learner.done}
+        learner.save_policy(number, folder / POLICY, about)
 
 
 def _finish(
     runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]], seconds: float, processor: float
 ) -> None:
     """Write the curves, the times and the results, in this order."""
+    timing = {
+        "seconds": round(seconds, 3),
+        "processor_seconds": round(processor, 3),
+        "side_by_side": len(runs),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "pdrm": __version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
     for number, (spec, folder) in enumerate(runs):
         curve = Curve.of(spec.agent.unit, tests[number]).text().encode()
         write_atomically(folder / CURVE, curve)
-        write_atomically(folder / TIMING, _json(_timing(seconds, processor, len(runs))))
+        write_atomically(folder / TIMING, _json(timing))
         write_atomically(folder / RESULT, _json(_result(spec, folder, curve, learner.facts(number))))
         for left in (CHECKPOINT, PROGRESS):
             (folder / left).unlink(missing_ok=True)
@@ -347,18 +388,6 @@ def _result(spec: RunSpec, folder: Path, curve: bytes, facts: dict[str, float]) 
         "policy_sha256": hashlib.sha256(policy).hexdigest(),
         "policy_bytes": len(policy),
         "curve_sha256": hashlib.sha256(curve).hexdigest(),
-    }
-
-
-def _timing(seconds: float, processor: float, side_by_side: int) -> dict[str, Any]:
-    return {
-        "seconds": round(seconds, 3),
-        "processor_seconds": round(processor, 3),
-        "side_by_side": side_by_side,
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "pdrm": __version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
     }
 
 
@@ -497,13 +526,8 @@ class Run:
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
-            returns = [sum(moment.reward for moment in moments) for moments in runs]
-            steps, ends, more = (
-                [len(moments) - 1 for moments in runs],
-                [moments[-1].configuration.state for moments in runs],
-                {},
-            )
-        success = sum(end in self.spec.task.success or end.rpartition("@")[0] in self.spec.task.success for end in ends)
+            returns, steps = [sum(moment.reward for moment in run) for run in runs], [len(run) - 1 for run in runs]
+            ends, more = [run[-1].configuration.state for run in runs], {}
         return {
             "domain": self.spec.task.name,
             "seed": self.spec.seed,
@@ -511,7 +535,7 @@ class Run:
             "mean_return": float(np.mean(returns)),
             "returns": returns,
             "mean_steps": float(np.mean(steps)),
-            "success": success / episodes,
+            "success": float(find_successes(np.array(ends), self.spec.task.success).mean()),
             "ends": dict(Counter(ends).most_common()),
             **more,
         }
@@ -530,11 +554,9 @@ class Run:
         """One episode without exploration, moment by moment."""
         if not self.spec.agent.deep:
             return list(self._trained().episode(seed))
-        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-        from pdrm.learning.deep.deep_policy import DeepPolicy, play_episode  # noqa: PLC0415
+        policy: Any = self.policy
+        from pdrm.learning.deep.deep_policy import play_episode  # noqa: PLC0415
 
-        policy = self.policy
-        assert isinstance(policy, DeepPolicy)  # noqa: S101 - the agent is deep
         return play_episode(policy, self.spec.task, seed)
 
     def _trained(self) -> Trained:
@@ -547,22 +569,20 @@ class Run:
         task, agent = self.spec.task, self.spec.agent
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
-        operations = agent.operations_per_episode if isinstance(agent, QLearning) else None
-        return Trained(
-            load_policy(self.folder / POLICY), where, machine, getattr(agent, "step_limit", None), operations
-        )
+        limits = (getattr(agent, name, None) for name in ("step_limit", "operations_per_episode"))
+        return Trained(load_policy(self.folder / POLICY), where, machine, *limits)
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
         """Episodes of a network, all at once."""
-        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+        policy: Any = self.policy
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
         from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
 
-        learner, policy = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed]), self.policy
-        learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))  # type: ignore[union-attr]
+        learner = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed])
+        learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))
         (test,) = learner.play(episodes, seed)
-        more = {"cut_off": int(learner.played.cut_off.sum())}
-        return test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), more
+        columns = test.returns.tolist(), test.steps.tolist(), test.ends.tolist()
+        return *columns, {"cut_off": int(learner.played.cut_off.sum())}
 
 
 def train(  # noqa: PLR0913 - each is a choice of the user's
@@ -586,7 +606,7 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     2
     """
     given = task if isinstance(task, Task) else Task(task)
-    chosen = agent_for(given, agent, settings) if isinstance(agent, str) else agent.with_settings(**settings)
+    chosen = agent_for(given, agent, settings) if isinstance(agent, str) else replace(agent, **settings)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
     spec = RunSpec(given, chosen, seed)
@@ -597,17 +617,10 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     with show_progress(chosen.total, chosen.unit, quiet=not (is_shown() if progress is None else progress)) as update:
 
         def tell(status: Status) -> None:
-            update(status.done, describe_status(status))
+            facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
+            update(status.done, f"return {status.test.returns.mean():g}  {'  '.join(facts)}")
             if watch is not None:
                 watch(status)
 
         execute([spec], [run.folder], tell)
     return run
-
-
-def describe_status(status: Status) -> str:
-    """Where a run stands, in a few words."""
-    facts = "  ".join(
-        f"{name} {value:.3g}" if value < 1 else f"{name} {value:,.0f}" for name, value in status.facts.items()
-    )
-    return f"return {status.test.returns.mean():g}  {facts}"

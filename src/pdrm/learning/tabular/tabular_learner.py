@@ -18,7 +18,6 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.rows_kernel import Index, Observed, Values
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
-from pdrm.learning.tabular.training import Test as Played
 from pdrm.machines.stacks import Stacks
 from pdrm.product.exploration import Configurations, Explored
 from pdrm.product.views import View
@@ -50,11 +49,9 @@ class TabularLearner:
 
     def test(self) -> list[Test]:
         """Greedy episodes in each of the domains that test this one, as one test."""
-        training = self.training
-        parts = [training.test(where) for where in training.domain.tested_on]
-        played = parts[0] if len(parts) == 1 else Played.joined(parts)
-        names = np.array((*training.machine.states, *training.machine.final))
-        return [Test(played.episode, played.returns, played.steps.astype(np.int64), names[played.ends])]
+        parts = [self.training.test(where) for where in self.training.domain.tested_on]
+        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
+        return [Test(self.done, *(np.concatenate(column) for column in columns))]
 
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
+from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
@@ -44,6 +45,8 @@ from pdrm.product.views import FullStack, TopK, View
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
+Results = tuple[Rewards, Integers, Integers]
+"""Returns, steps and last machine states of test episodes, for a kernel to fill."""
 
 
 class EpisodeClock:
@@ -82,28 +85,6 @@ class EpisodeClock:
             late = self._now() - self._began > self.seconds
             progress.ints[at.LATE] = late
             progress.ints[at.LOOK] = 0 if late else progress.ints[at.UPDATES] + self._every
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """What the greedy episodes of one test paid, how long they were, and in which machine state they ended."""
-
-    episode: int
-    """Training episodes before it."""
-    returns: Rewards
-    steps: Integers
-    ends: Integers
-
-    @classmethod
-    def room(cls, episode: int, count: int) -> Test:
-        """Room for so many episodes."""
-        return cls(episode, np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Test]) -> Test:
-        """Tests in several domains as one."""
-        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
-        return cls(parts[0].episode, *(np.concatenate(column) for column in columns))
 
 
 @dataclass(slots=True)
@@ -161,10 +142,13 @@ class TabularTraining(ABC):
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
         """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        where, test = self.domain if domain is None else domain, Test.room(self.episodes, self.settings.test_episodes)
+        where, count = self.domain if domain is None else domain, self.settings.test_episodes
         self.domain.check_shares(where)
-        self._kernel_loop(partial(self._test, where, self.settings.step_limit or where.step_limit, test))
-        return test
+        returns, steps, ends = np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32)
+        limit = self.settings.step_limit or where.step_limit
+        self._kernel_loop(partial(self._test, where, limit, returns, steps, ends))
+        names = np.array((*self.machine.states, *self.machine.final))
+        return Test(self.episodes, returns, steps.astype(np.int64), names[ends])
 
     def _kernel_loop(self, kernel: Callable[[], int]) -> None:
         """Call a kernel until it is done, and in between give it what it came back for."""
@@ -200,7 +184,7 @@ class TabularTraining(ABC):
         """Call the learning kernel once."""
 
     @abstractmethod
-    def _test(self, where: FiniteDomain, limit: int, test: Test) -> int:
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         """Call the testing kernel once."""
 
 
@@ -238,10 +222,10 @@ class Training(TabularTraining):
         tables = (self.domain.arrays, self.explored, self.values, self.observed)
         return learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
-    def _test(self, where: FiniteDomain, limit: int, test: Test) -> int:
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         from pdrm.learning.tabular.q_kernel import test as play  # noqa: PLC0415 - the same
 
-        tables, results = (where.arrays, self.explored, self.values), (test.returns, test.steps, test.ends)
+        tables = (where.arrays, self.explored, self.values)
         return play(*tables, self.rng_state[1:], limit, self.rates.operations, *results)
 
 
@@ -283,11 +267,11 @@ class HierarchicalTraining(TabularTraining):
         tables = (self.domain.arrays, self.explored, self.options, self.values, self.policies)
         return learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
-    def _test(self, where: FiniteDomain, limit: int, test: Test) -> int:
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         from pdrm.learning.tabular.options_kernel import test as play  # noqa: PLC0415 - the same
 
         tables = (where.arrays, self.explored, self.options, self.values, self.policies)
-        return play(*tables, self.rng_state[1:], limit, test.returns, test.steps, test.ends)
+        return play(*tables, self.rng_state[1:], limit, *results)
 
 
 def check_parts(run: TabularTraining) -> None:
@@ -336,6 +320,3 @@ def _machine_fix(machine: object) -> str:
 
 def _view_fix(view: object) -> str:
     return f"pdrm.TopK({view})" if isinstance(view, int) and view >= 0 else "pdrm.TopK(1), or pdrm.FullStack()"
-
-
-AnyTraining = Training | HierarchicalTraining
