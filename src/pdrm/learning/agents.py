@@ -581,7 +581,9 @@ def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     """The agent that a saved record describes; settings that its kind no longer has are left out."""
     kind = kind_of(name)
     given = {field.name: record[field.name] for field in fields(kind) if field.name in record}
-    settings: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
     return kind(**settings)
 
 

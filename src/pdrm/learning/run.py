@@ -41,7 +41,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
 from pdrm.files import Arrays, describe_fault, ensure_folder, read_arrays, write_atomically
-from pdrm.learning.agents import Agent, CountingQ, agent_for, read_agent
+from pdrm.learning.agents import Agent, CountingQ, Deep, agent_for, read_agent
 from pdrm.learning.curve import Curve, Test, find_successes, tests_in
 from pdrm.progress import is_shown, show_progress
 from pdrm.task import Task
@@ -105,7 +105,7 @@ class RunSpec:
 
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
-        if self.agent.deep:
+        if isinstance(self.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
             from pdrm.learning.deep.deep_learner import check_fits  # noqa: PLC0415
 
@@ -508,7 +508,7 @@ class Run:
         """What was learnt: a table by what is seen, or networks that act step by step."""
         if not (self.folder / POLICY).exists():
             raise no_run(self.folder)
-        if self.spec.agent.deep:
+        if isinstance(self.spec.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
             from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
 from pdrm.language.loading import parse
-from pdrm.learning.agents import Deep
-from pdrm.learning.deep.deep_training import Algorithm
 from pdrm.learning.deep.many_envs import Envs, Tally, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
@@ -90,15 +89,12 @@ def _walk(product, settings, state):
     return state._replace(envs=stepped.envs), Walked(stepped.tally)
 
 
-WALKER = Algorithm(
-    name="walker",
-    settings=Deep,
-    network=lambda _product, _settings, _rng: jnp.zeros(1),
+WALKER = SimpleNamespace(
+    new_network=lambda _product, _settings, _rng: jnp.zeros(1),
     begin=lambda product, settings, network, key: Walking(network, begin_envs(product, settings, key_of(key, 1))),
     iterate=_walk,
     steps_per_iteration=lambda settings: settings.n_envs,
     act=lambda _product, _settings, _network: lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32)),
-    memory=lambda _settings, _count: (),
-    continuous=False,
+    empty_memory=lambda _settings, _count: (),
 )
 """Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""

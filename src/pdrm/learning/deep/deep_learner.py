@@ -21,11 +21,9 @@ from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Agent, Deep
 from pdrm.learning.curve import Test
-from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy, save_policy
+from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
-from pdrm.learning.deep.many_envs import Episodes
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import highest_stack
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
@@ -45,45 +43,27 @@ COUNTS = ("iterations", "ended", "cut_off")
 """What a training counts."""
 
 
-def device_name() -> str:
-    """The device in words, and JAX's version.
-
-    >>> "JAX" in device_name()
-    True
-    """
-    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
-
-
-def on_accelerator() -> bool:
-    """Whether there is something faster than a processor."""
-    return bool(jax.default_backend() != "cpu")
-
-
-def depth_for(machine: PushdownRewardMachine, step_limit: int, *, full: bool = False) -> int:
-    """Room for the highest stack within an episode (one label a step, one at reset), if that is affordable.
+def needed_depth(task: Task, agent: Deep) -> int:
+    """Room for the highest stack within an episode (one label per step, one at reset), as far as it is affordable.
 
     Compiled programs need arrays of fixed size. Where the policy sees a few symbols, depth costs memory alone: at most half a
-    kilobyte for each environment and each transition in a replay buffer. Where it sees the whole stack (`full`), every symbol is
-    a few inputs of the network as well.
+    kilobyte for each environment and each transition in a replay buffer. Where it sees the whole stack, every symbol is a few
+    inputs of the network as well.
 
-    >>> from pdrm.language.loading import catalogue
-    >>> [depth_for(catalogue(name), 300) for name in ("letter", "deliver")]
+    >>> from pdrm.learning.agents import PPO
+    >>> [needed_depth(Task(name), PPO()) for name in ("letter", "deliver-8")]
     [302, 32]
     """
-    return max(LEAST, highest_stack(machine, step_limit + 1, MOST_SEEN if full else MOST))
-
-
-def needed_depth(task: Task, agent: Deep) -> int:
-    """Room for the stacks that a task can need, as far as it is affordable."""
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
-    return depth_for(task.pushdown, int(task.domain.step_limit), full=agent.k == "full")
+    most = MOST_SEEN if agent.k == "full" else MOST
+    return max(LEAST, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most))
 
 
-def domain_for(task: Task, agent: Agent) -> JaxDomain:
+def domain_for(task: Task, agent: Deep) -> JaxDomain:
     """The task's domain in JAX, with the kind of action that the agent chooses."""
     if isinstance(task.domain, WaterWorld):
-        return water_domain(replace(task.domain, continuous=algorithm_of(agent.name).continuous is True))
+        return water_domain(replace(task.domain, continuous=agent.continuous is True))
     return finite_domain(task.domain)
 
 
@@ -104,10 +84,9 @@ def batch_key(task: Task, agent: Agent) -> str:
     return json.dumps([agent.name, where, settings], sort_keys=True)
 
 
-def check_fits(task: Task, agent: Agent) -> None:
+def check_fits(task: Task, agent: Deep) -> None:
     """Raise unless the agent can learn the task."""
-    assert isinstance(agent, Deep)  # noqa: S101 - asked of deep agents
-    check_actions(algorithm_of(agent.name), product_for(task, agent))
+    check_actions(agent, product_for(task, agent))
 
 
 class DeepLearner:
@@ -156,17 +135,16 @@ class DeepLearner:
         """Episodes without exploration of each run as it stands."""
         self.played = played = self.training.test(episodes, seed)
         names = np.array((*self.machine.states, *self.machine.final))
-        columns = ((np.asarray(part[run]) for part in _columns(played)) for run in range(len(self.tasks)))
+        columns = (np.asarray(part) for part in (played.returns, played.steps, played.ends))
         return [
             Test(self.done, returns.astype(np.float64), steps.astype(np.int64), names[ends])
-            for returns, steps, ends in columns
+            for returns, steps, ends in zip(*columns, strict=True)
         ]
 
     def snapshot(self, run: int) -> Arrays:
         """Where one run stands."""
-        counts = {name: np.int64(getattr(self.training, name)) for name in COUNTS}
-        own = jax.tree.map(lambda part: part[run], self.training.state)
-        return {**{name: np.asarray(value) for name, value in counts.items()}, **tree_arrays(own)}
+        counts = {name: np.asarray(np.int64(getattr(self.training, name))) for name in COUNTS}
+        return {**counts, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
 
     def restore(self, snapshots: list[Arrays]) -> None:
         """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged."""
@@ -179,17 +157,9 @@ class DeepLearner:
         """Write the network of one run, and its description."""
         save_policy(path, self.training, run, self.machine, {**about, "cut_off": self.facts(run)["cut_off"]})
 
-    def load_policy(self, path: Path) -> DeepPolicy:
-        """The policy in a file, to act step by step."""
-        return load_deep_policy(path, self.training.product.domain)
-
     def facts(self, _run: int) -> dict[str, float]:
         """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""
         return {"cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0}
-
-
-def _columns(played: Episodes) -> tuple[Any, Any, Any]:
-    return played.returns, played.steps, played.ends
 
 
 def _varying(tasks: Sequence[Task], agents: Sequence[Agent]) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
-from pdrm.files import write_atomically
+from pdrm.files import describe_fault, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -40,7 +40,7 @@ class DeepPolicy:
     >>> from pdrm.learning.agents import PPO
     >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
     >>> algorithm, settings = algorithm_of("ppo"), PPO()
-    >>> untrained = algorithm.network(product, settings, np.random.default_rng(0))
+    >>> untrained = algorithm.new_network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
     >>> env = pdrm.wrap(pdrm.domains.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
     >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
@@ -61,18 +61,13 @@ class DeepPolicy:
 
     def begin(self) -> None:
         """Forget: a new episode begins."""
-        self.memory, self._start = self.algorithm.memory(self.settings, 1), True
-
-    def shown(self, observation: npt.ArrayLike) -> npt.NDArray[np.float32]:
-        """An observation of the product as the policy sees it: without the machine's part, if it never saw that."""
-        seen = np.array(observation, np.float32)
-        seen[self.product.domain.observation_size :] *= float(self.product.visible)
-        return seen
+        self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
 
     def act(self, observation: npt.ArrayLike) -> npt.NDArray[Any]:
         """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it; what the policy never saw is left out."""
-        seen = self.shown(observation)[None]
-        self.memory, action = self._act(self.memory, seen, np.array([self._start]))
+        seen = np.array(observation, np.float32)
+        seen[self.product.domain.observation_size :] *= float(self.product.visible)
+        self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
         return np.asarray(action[0])
 
@@ -81,32 +76,19 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
     """Write the network of one run as `path` (.npz), and the description beside it, each whole or not at all."""
     network = jax.tree.map(lambda part: part[run], training.state.network)
     own = {name: float(values[run]) for name, values in training.numbers.items() if hasattr(training.settings, name)}
-    settings = {**asdict(training.settings), **own}
     product = training.product
-    visible = float(training.numbers["visible"][run]) if "visible" in training.numbers else float(product.visible)
     description = {
         "pdrm_deep_policy": 1,
-        "agent": training.algorithm.name,
-        "settings": settings,
+        "agent": training.settings.name,
+        "settings": {**asdict(training.settings), **own},
         "machine": to_text(machine),
         "k": product.k,
-        "visible": visible,
+        "visible": float(training.numbers["visible"][run] if "visible" in training.numbers else product.visible),
         "depth": product.machine.depth,
         "about": about,
     }
     write_atomically(path, encode_tree(network))
     write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
-
-
-def read_description(path: Path) -> dict[str, Any]:
-    """What stands beside a policy's arrays."""
-    try:
-        found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadPolicyFile(f"{path} is no deep policy: {error}", fix="train one: pdrm train water-17") from error
-    if not isinstance(found, dict) or "pdrm_deep_policy" not in found:
-        raise BadPolicyFile(f"{path} is no deep policy", fix="train one: pdrm train water-17")
-    return found
 
 
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
@@ -124,14 +106,18 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
     {'domain': 'echo'}
     """
     path = Path(path)
-    description = read_description(path)
-    machine = parse(description["machine"], "machine.pdrm")
+    try:
+        description = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        text, k, depth, visible = (description[name] for name in ("machine", "k", "depth", "visible"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        fault = f"{path} is not a deep policy: {describe_fault(error, path.with_suffix('.json').name)}"
+        raise BadPolicyFile(fault, fix="train one: pdrm train water-17") from error
+    machine = parse(text, "machine.pdrm")
     if not isinstance(machine, PushdownRewardMachine):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
-    seeing = jax_product(_in_jax(domain), machine, TopK(description["k"]), depth=description["depth"])
-    product = replace(seeing, visible=description["visible"])
+    product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=visible)
     algorithm, settings = algorithm_of(description["agent"]), read_agent(description["agent"], description["settings"])
-    like = algorithm.network(product, settings, np.random.default_rng(0))
+    like = algorithm.new_network(product, settings, np.random.default_rng(0))
     return DeepPolicy(algorithm, settings, product, read_tree(path, like), description["about"])
 
 

@@ -15,12 +15,15 @@ import optax
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep import replay
-from pdrm.learning.deep.many_envs import Act
+from pdrm.learning.deep.many_envs import Act, empty_memory
+from pdrm.learning.deep.replay import steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
+
+__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
 
 
 class DQNState(NamedTuple):
@@ -65,10 +68,10 @@ def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNSta
         return jnp.where(number[:, 0] < epsilon, anything, greedy_action(state.network, seen))
 
     past, tally = replay.collect(product, settings, state.past, choose)
-    timesteps = state.timesteps + replay.steps_per_iteration(settings)
+    timesteps = state.timesteps + steps_per_iteration(settings)
     rate = nn.learning_rate(settings, timesteps)
 
-    def update(learner: tuple[nn.Layers, Any], key: jax.Array) -> tuple[tuple[nn.Layers, Any], jax.Array]:
+    def update(before: tuple[nn.Layers, Any], key: jax.Array) -> tuple[tuple[nn.Layers, Any], jax.Array]:
         """One step down the temporal difference error, by Huber's loss."""
         batch = replay.sample_batch(product, settings, past, key)
         goal = batch.target(nn.apply_mlp(state.target, batch.following).max(axis=-1))
@@ -78,8 +81,8 @@ def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNSta
             value = (values * jax.nn.one_hot(batch.action, values.shape[-1])).sum(axis=-1)
             return nn.weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
 
-        error, gradient = jax.value_and_grad(loss)(learner[0])
-        return nn.apply_gradient(nn.ADAM_SMALL, *learner, gradient, rate, settings.max_grad_norm), error
+        error, gradient = jax.value_and_grad(loss)(before[0])
+        return nn.apply_gradient(nn.ADAM_SMALL, *before, gradient, rate, settings.max_grad_norm), error
 
     keys = jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps)
     (network, optimiser), loss = replay.learn(settings, timesteps, (state.network, state.optimiser), update, keys)
@@ -97,6 +100,6 @@ def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
 
 def _move_target(settings: DQN, timesteps: jax.Array, network: nn.Layers, target: nn.Layers) -> nn.Layers:
     """The target network, moved by τ every `target_update_interval` steps."""
-    interval = max(1, settings.target_update_interval // replay.steps_per_iteration(settings))
-    due = timesteps // replay.steps_per_iteration(settings) % interval == 0
+    interval = max(1, settings.target_update_interval // steps_per_iteration(settings))
+    due = timesteps // steps_per_iteration(settings) % interval == 0
     return nn.select(due, optax.incremental_update(network, target, settings.tau), target)

@@ -122,6 +122,12 @@ Carry = Any
 Act = Callable[[Carry, jax.Array, jax.Array], tuple[Carry, jax.Array]]
 """memory, [N, observation size], [N] which of them are at their start -> memory, [N] actions."""
 
+
+def empty_memory(_settings: Deep, _count: int) -> tuple[()]:
+    """What a policy without memory remembers."""
+    return ()
+
+
 CHUNK = 500
 """Steps between checks of whether all episodes are over."""
 

@@ -21,6 +21,7 @@ from pdrm.learning.deep.many_envs import (
     Tally,
     action_keys,
     begin_envs,
+    empty_memory,
     observe_envs,
     scale_reward,
     step_envs,
@@ -31,6 +32,8 @@ from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
+
+__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
 
 # --- Advantages and the loss.
 

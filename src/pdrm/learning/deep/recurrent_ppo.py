@@ -21,6 +21,8 @@ from pdrm.product.jax_env.jax_product import JaxProduct
 if TYPE_CHECKING:
     import numpy as np
 
+__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
+
 # --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a backward pass of our own.
 #
 # Differentiating a scan adds up the weights' gradient at every step; `unroll` goes back through the memories alone and makes

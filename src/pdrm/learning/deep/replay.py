@@ -248,7 +248,8 @@ def replay_windows(
 
 Choose = Callable[[jax.Array, Key], jax.Array]
 """observations [N, inputs], keys [N] -> actions [N] or [N, action size]."""
-Learner = TypeVar("Learner")
+Trainable = TypeVar("Trainable")
+"""What updates change: networks and the states of their optimisers."""
 
 
 class Past(NamedTuple):
@@ -325,10 +326,10 @@ def sample_batch(product: JaxProduct, settings: OffPolicy, past: Past, key: jax.
 def learn(
     settings: OffPolicy,
     timesteps: jax.Array,
-    learner: Learner,
-    update: Callable[[Learner, Any], tuple[Learner, jax.Array]],
+    before: Trainable,
+    update: Callable[[Trainable, Any], tuple[Trainable, jax.Array]],
     inputs: jax.Array,
-) -> tuple[Learner, jax.Array]:
-    """The learner after an update per input, once `learning_starts` steps have been taken; and the mean loss."""
-    after, losses = jax.lax.scan(update, learner, inputs)
-    return select(timesteps > settings.learning_starts, after, learner), losses.mean()
+) -> tuple[Trainable, jax.Array]:
+    """What it is after an update per input, once `learning_starts` steps have been taken; and the mean loss."""
+    after, losses = jax.lax.scan(update, before, inputs)
+    return select(timesteps > settings.learning_starts, after, before), losses.mean()

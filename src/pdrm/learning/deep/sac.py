@@ -15,12 +15,15 @@ import optax
 from pdrm.learning.agents import SAC
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep import replay
-from pdrm.learning.deep.many_envs import Act
+from pdrm.learning.deep.many_envs import Act, empty_memory
+from pdrm.learning.deep.replay import steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
+
+__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
 
 LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 
@@ -49,7 +52,7 @@ class SACState(NamedTuple):
     timesteps: jax.Array
 
 
-Learner = tuple[Networks, nn.Layers, Networks]
+Trainable = tuple[Networks, nn.Layers, Networks]
 """The networks, the critics' slow copies, the optimisers' states."""
 
 
@@ -100,24 +103,22 @@ def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACSta
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 
     past, tally = replay.collect(product, settings, state.past, choose)
-    state = state._replace(past=past, timesteps=state.timesteps + replay.steps_per_iteration(settings))
+    state = state._replace(past=past, timesteps=state.timesteps + steps_per_iteration(settings))
 
-    def update(learner: Learner, number: jax.Array) -> tuple[Learner, jax.Array]:
-        return _update(product, settings, state, learner, key_of(state.key, number + 1))
+    def update(before: Trainable, number: jax.Array) -> tuple[Trainable, jax.Array]:
+        return _update(product, settings, state, before, key_of(state.key, number + 1))
 
-    learner = (state.network, state.target, state.optimiser)
-    (network, target, optimiser), loss = replay.learn(
-        settings, state.timesteps, learner, update, jnp.arange(settings.gradient_steps)
-    )
+    before, numbers = (state.network, state.target, state.optimiser), jnp.arange(settings.gradient_steps)
+    (network, target, optimiser), loss = replay.learn(settings, state.timesteps, before, update, numbers)
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
     return after, replay.OffPolicyMetrics(tally, loss)
 
 
 def _update(
-    product: JaxProduct, settings: SAC, state: SACState, learner: Learner, key: Key
-) -> tuple[Learner, jax.Array]:
+    product: JaxProduct, settings: SAC, state: SACState, before: Trainable, key: Key
+) -> tuple[Trainable, jax.Array]:
     """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
-    network, target, optimiser = learner
+    network, target, optimiser = before
     batch = replay.sample_batch(product, settings, state.past, jax.random.key(key))
     keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
     rate = nn.learning_rate(settings, state.timesteps)
