@@ -25,30 +25,21 @@ UNITS = {"episodes": "episode", "timesteps": "timesteps"}
 class Test:
     """What the episodes of one test paid, how long they were, and in which machine states they ended."""
 
-    at: int
-    """Training before it, in the agent's unit."""
-    returns: npt.NDArray[np.float64]
-    """[E]"""
-    steps: npt.NDArray[np.int64]
-    """[E]"""
-    ends: npt.NDArray[np.str_]
-    """[E]"""
+    at: int  # training before it, in the agent's unit
+    returns: npt.NDArray[np.float64]  # [E]
+    steps: npt.NDArray[np.int64]  # [E]
+    ends: npt.NDArray[np.str_]  # [E]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
     """The tests of a run: T tests of E episodes each."""
 
-    unit: str
-    """What training is counted in: episodes or timesteps."""
-    at: npt.NDArray[np.int64]
-    """[T]: training before each test."""
-    returns: npt.NDArray[np.float64]
-    """[T, E]"""
-    steps: npt.NDArray[np.int64]
-    """[T, E]"""
-    ends: npt.NDArray[np.str_]
-    """[T, E]"""
+    unit: str  # what training is counted in: episodes or timesteps
+    at: npt.NDArray[np.int64]  # [T]: training before each test
+    returns: npt.NDArray[np.float64]  # [T, E]
+    steps: npt.NDArray[np.int64]  # [T, E]
+    ends: npt.NDArray[np.str_]  # [T, E]
 
     @classmethod
     def of(cls, unit: str, tests: Sequence[Test]) -> Curve:

@@ -152,8 +152,7 @@ def _upgrade(record: dict[str, Any]) -> dict[str, Any]:
 class Learner(Protocol):
     """What the loop needs of tables and networks alike: one run, or several side by side."""
 
-    total: int
-    """Of training, in the agent's unit."""
+    total: int  # of training, in the agent's unit
     between_tests: int
 
     @property

@@ -27,7 +27,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
-from pdrm.product.wrapping import MachineEnv, wrap
+from pdrm.product.wrapping import wrap
 from pdrm.task import Task
 
 
@@ -130,19 +130,14 @@ def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
 def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
     """One episode without exploration in a finite domain, moment by moment, with the readable machine."""
     env = wrap(FiniteEnv(task.finite), task.pushdown, labels="info", view=TopK(policy.product.k), flatten=True)
+    where: Any = env.env.unwrapped
     seen, info = env.reset(seed=seed)
     policy.begin()
-    moments, over = [_moment(env, info, None, float(info["machine"]["reward"]))], False
+    reward, over = float(info["machine"]["reward"]), False
+    moments = [Moment(where.state, env.configuration, None, info.get("label"), reward)]
     while not over:
-        action = policy.act(seen)
-        seen, reward, terminated, truncated, info = env.step(int(action))
-        moments.append(_moment(env, info, int(action), float(reward)))
+        action = int(policy.act(seen))
+        seen, paid, terminated, truncated, info = env.step(action)
+        moments.append(Moment(where.state, env.configuration, action, info.get("label"), float(paid)))
         over = terminated or truncated
     return moments
-
-
-def _moment(env: MachineEnv, info: dict[str, Any], action: int | None, reward: float) -> Moment:
-    where = env.env.unwrapped
-    assert isinstance(where, FiniteEnv)  # noqa: S101 - made so
-    assert where.state is not None  # noqa: S101 - an episode has begun
-    return Moment(where.state, env.configuration, action, info.get("label"), reward)

@@ -25,12 +25,9 @@ TO_ACT = 0xA511E9B3
 class Envs(NamedTuple):
     """Where they all stand."""
 
-    state: ProductState
-    """[N]"""
-    gained: jax.Array
-    """[N]: the raw return of each episode so far."""
-    begun: jax.Array
-    """[N], int8: the status with which each episode began."""
+    state: ProductState  # [N]
+    gained: jax.Array  # [N]: the raw return of each episode so far
+    begun: jax.Array  # [N], int8: the status with which each episode began
 
 
 class Tally(NamedTuple):
@@ -75,13 +72,10 @@ def action_keys(envs: Envs) -> Key:
 class Stepped(NamedTuple):
     """A step of all, [N] each."""
 
-    envs: Envs
-    """After it, ended ones begun anew."""
-    last: ProductState
-    """After it, before ended ones were begun anew."""
+    envs: Envs  # after it, ended ones begun anew
+    last: ProductState  # after it, before ended ones were begun anew
     outcome: ProductStep
-    over: jax.Array
-    """Whether the episode ended."""
+    over: jax.Array  # whether the episode ended
     tally: Tally
 
 
@@ -137,17 +131,12 @@ class Episodes(NamedTuple):
 
     returns: jax.Array
     steps: jax.Array
-    ends: jax.Array
-    """The machine's last state."""
+    ends: jax.Array  # the machine's last state
     terminated: jax.Array
-    cut_off: jax.Array
-    """Whether the stack was full."""
-    undefined: jax.Array
-    """Whether the machine had no move, in a step or at reset."""
-    unfit: jax.Array
-    """Whether the first stack was higher than the depth."""
-    finished: jax.Array
-    """Whether it began in a final state."""
+    cut_off: jax.Array  # whether the stack was full
+    undefined: jax.Array  # whether the machine had no move, in a step or at reset
+    unfit: jax.Array  # whether the first stack was higher than the depth
+    finished: jax.Array  # whether it began in a final state
 
 
 class _Playing(NamedTuple):

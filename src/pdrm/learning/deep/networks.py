@@ -83,10 +83,8 @@ def read_tree(path: Path, like: Tree) -> Tree:
 class Layer(NamedTuple):
     """x -> x · weight + bias."""
 
-    weight: jax.Array
-    """[..., inputs, outputs]"""
-    bias: jax.Array
-    """[..., outputs]"""
+    weight: jax.Array  # [..., inputs, outputs]
+    bias: jax.Array  # [..., outputs]
 
 
 Layers = tuple[Layer, ...]
@@ -147,21 +145,17 @@ LOG_2_PI = math.log(2 * math.pi)
 class ActorCritic(NamedTuple):
     """The parameters."""
 
-    hidden: Layers
-    """Each [2, inputs, units]: the actor's and the critic's."""
+    hidden: Layers  # each [2, inputs, units]: the actor's and the critic's
     action: Layer
     value: Layer
-    log_deviation: jax.Array
-    """[action size]: of the Gaussian; empty where actions are discrete."""
+    log_deviation: jax.Array  # [action size]: of the Gaussian; empty where actions are discrete
 
 
 class Judged(NamedTuple):
     """What the networks say about observations."""
 
-    action: jax.Array
-    """[B, A]: logits; or [B, action size]: means."""
-    value: jax.Array
-    """[B]"""
+    action: jax.Array  # [B, A]: logits; or [B, action size]: means
+    value: jax.Array  # [B]
 
 
 def new_actor_critic(

@@ -75,8 +75,7 @@ class Batch(NamedTuple):
     log_probability: jax.Array
     value: jax.Array
     advantage: jax.Array
-    reward_to_go: jax.Array
-    """What the critic should have said: advantage plus value."""
+    reward_to_go: jax.Array  # what the critic should have said: advantage plus value
 
 
 class Losses(NamedTuple):
@@ -85,8 +84,7 @@ class Losses(NamedTuple):
     policy: jax.Array
     value: jax.Array
     entropy: jax.Array
-    divergence: jax.Array
-    """The approximate Kullback-Leibler divergence from the old policy."""
+    divergence: jax.Array  # the approximate Kullback-Leibler divergence from the old policy
 
 
 def ppo_loss(
@@ -134,8 +132,7 @@ class Between(NamedTuple):
 
     envs: Envs
     seen: jax.Array
-    start: jax.Array
-    """[N]: whether what is seen is the first of an episode."""
+    start: jax.Array  # [N]: whether what is seen is the first of an episode
     before: Memory
     after: Memory
     judged: nn.Judged
@@ -144,12 +141,9 @@ class Between(NamedTuple):
 class Collected(NamedTuple):
     """Experience in sequences."""
 
-    batch: Batch
-    """[sequences, length, N, ...]"""
-    start: jax.Array
-    """[sequences, length, N]: where episodes start."""
-    memory: Memory
-    """[sequences, 2, N, ...]: before each sequence."""
+    batch: Batch  # [sequences, length, N, ...]
+    start: jax.Array  # [sequences, length, N]: where episodes start
+    memory: Memory  # [sequences, 2, N, ...]: before each sequence
     tally: Tally
 
 
@@ -249,16 +243,14 @@ class PPOState(NamedTuple):
     optimiser: Any
     envs: Envs
     key: Key
-    timesteps: jax.Array
-    """Steps taken, over all environments."""
+    timesteps: jax.Array  # steps taken, over all environments
 
 
 class Metrics(NamedTuple):
     """What an iteration came to."""
 
     tally: Tally
-    losses: Losses
-    """The means over its updates."""
+    losses: Losses  # the means over its updates
 
 
 def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:

@@ -32,21 +32,16 @@ __all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_
 class Lstm(NamedTuple):
     """The parameters; the gates in, forget, cell and out stand side by side."""
 
-    inputs: jax.Array
-    """[..., inputs, 4 · units]"""
-    hidden: jax.Array
-    """[..., units, 4 · units]"""
-    bias: jax.Array
-    """[..., 4 · units]"""
+    inputs: jax.Array  # [..., inputs, 4 · units]
+    hidden: jax.Array  # [..., units, 4 · units]
+    bias: jax.Array  # [..., 4 · units]
 
 
 class Memory(NamedTuple):
     """What an LSTM remembers."""
 
-    hidden: jax.Array
-    """[..., units]"""
-    cell: jax.Array
-    """[..., units]"""
+    hidden: jax.Array  # [..., units]
+    cell: jax.Array  # [..., units]
 
 
 def new_lstm(rng: np.random.Generator, inputs: int, units: int) -> Lstm:
@@ -63,12 +58,9 @@ def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
 class _Trace(NamedTuple):
     """What the backward pass needs of a step."""
 
-    before: Memory
-    """Already forgotten where it is to be."""
-    opened: jax.Array
-    """The gates after their activation, [..., B, 4 · units]."""
-    cell: jax.Array
-    """tanh of the new cell."""
+    before: Memory  # already forgotten where it is to be
+    opened: jax.Array  # the gates after their activation, [..., B, 4 · units]
+    cell: jax.Array  # tanh of the new cell
     kept: jax.Array
 
 
@@ -136,8 +128,7 @@ unroll.defvjp(_forward, _backward)
 class Recurrent(NamedTuple):
     """The parameters."""
 
-    lstm: Lstm
-    """[2, ...]: the actor's and the critic's."""
+    lstm: Lstm  # [2, ...]: the actor's and the critic's
     head: nn.ActorCritic
 
 
@@ -145,8 +136,7 @@ class Sequences(NamedTuple):
     """Rows [S, T, ...], with the memory before the first and where episodes start."""
 
     rows: Batch
-    memory: Memory
-    """[S, 2, units]"""
+    memory: Memory  # [S, 2, units]
     start: jax.Array
 
 
@@ -192,10 +182,8 @@ class RecurrentState(NamedTuple):
     network: Recurrent
     optimiser: Any
     envs: Envs
-    memory: Memory
-    """[2, N, units]"""
-    start: jax.Array
-    """[N]: whether the next step is the first of an episode."""
+    memory: Memory  # [2, N, units]
+    start: jax.Array  # [N]: whether the next step is the first of an episode
     key: Key
     timesteps: jax.Array
 

@@ -44,19 +44,14 @@ from pdrm.product.jax_env.jax_product import JaxProduct
 class Row(NamedTuple):
     """A labelled transition."""
 
-    before: jax.Array
-    """The domain's observation, without the machine's."""
+    before: jax.Array  # the domain's observation, without the machine's
     action: jax.Array
     after: jax.Array
     label: jax.Array
-    reward: jax.Array
-    """The environment's own."""
-    terminated: jax.Array
-    """Whether the environment itself ended there (truncation does not count)."""
-    over: jax.Array
-    """Whether the episode ended there, for whatever reason: the next row is another's."""
-    configuration: Packed
-    """The machine's, before."""
+    reward: jax.Array  # the environment's own
+    terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
+    over: jax.Array  # whether the episode ended there, for whatever reason: the next row is another's
+    configuration: Packed  # the machine's, before
 
 
 class Replay(NamedTuple):
@@ -99,15 +94,11 @@ class Experience(NamedTuple):
 
     seen: jax.Array
     action: jax.Array
-    reward: jax.Array
-    """Of up to `n_steps` steps, as the networks see it, discounted and summed."""
-    following: jax.Array
-    """What is seen after them."""
+    reward: jax.Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
+    following: jax.Array  # what is seen after them
     terminated: jax.Array
-    discount: jax.Array
-    """What the value of what follows is multiplied by: γ to the number of these steps."""
-    weight: jax.Array
-    """0 where the machine has no move, or its stack is full: such a row teaches nothing."""
+    discount: jax.Array  # what the value of what follows is multiplied by: γ to the number of these steps
+    weight: jax.Array  # 0 where the machine has no move, or its stack is full: such a row teaches nothing
 
     def target(self, value: jax.Array) -> jax.Array:
         """[B]: what a critic should say, given the values of what follows."""
@@ -163,10 +154,8 @@ class Tops:
     """The tops of stacks that can be told apart, numbered: symbols as digits, the topmost the lowest."""
 
     machine: JaxMachine
-    symbols: int
-    """How many of a stack are kept."""
-    needed: int
-    """How many of them must be left for one more step."""
+    symbols: int  # how many of a stack are kept
+    needed: int  # how many of them must be left for one more step
 
     @property
     def count(self) -> int:
@@ -257,8 +246,7 @@ class Past(NamedTuple):
 
     envs: Envs
     replay: Replay
-    tops: jax.Array
-    """[tops]: which tops of stacks were observed; empty without counterfactuals."""
+    tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
 
 
 class OffPolicyMetrics(NamedTuple):

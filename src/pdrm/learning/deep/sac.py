@@ -31,22 +31,17 @@ LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 class Networks(NamedTuple):
     """The parameters; each part has an optimiser of its own."""
 
-    actor: nn.Layers
-    """The last layer says means and logarithms of deviations."""
-    critics: nn.Layers
-    """Each [2, ...]: two critics."""
-    log_weight: jax.Array
-    """The logarithm of the weight of entropy."""
+    actor: nn.Layers  # the last layer says means and logarithms of deviations
+    critics: nn.Layers  # each [2, ...]: two critics
+    log_weight: jax.Array  # the logarithm of the weight of entropy
 
 
 class SACState(NamedTuple):
     """Where a run stands."""
 
     network: Networks
-    target: nn.Layers
-    """The critics' slow copies."""
-    optimiser: Networks
-    """The optimisers' states, part by part."""
+    target: nn.Layers  # the critics' slow copies
+    optimiser: Networks  # the optimisers' states, part by part
     past: replay.Past
     key: Key
     timesteps: jax.Array

@@ -41,8 +41,7 @@ COMPARED = 100
 class Imagined(NamedTuple):
     """What a label does to a configuration, as an agent sees it."""
 
-    before: npt.NDArray[np.float32]
-    """The machine's part of the observation."""
+    before: npt.NDArray[np.float32]  # the machine's part of the observation
     after: npt.NDArray[np.float32]
     reward: float
     final: bool
@@ -53,7 +52,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     machine, view, depth: as given to `pdrm.wrap`. counterfactuals: rows imagined beside each sampled one, each with a
     machine state and an observed stack drawn at random; rows for which the machine has no move, or the observation no room
-    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows.
+    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. args, kwargs: as for SB3's
+    `ReplayBuffer`.
 
     >>> import pdrm
     >>> from pdrm.domains import FiniteEnv
@@ -71,16 +71,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         buffer_size: int,
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
-        device: Any = "auto",
-        n_envs: int = 1,
-        optimize_memory_usage: bool = False,
-        handle_timeout_termination: bool = True,
-        *,
+        *args: Any,
         machine: MachineLike,
         view: View = TOP_1,
         depth: int | None = None,
         counterfactuals: int = 2,
         seed: int = 0,
+        **kwargs: Any,
     ) -> None:
         if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
@@ -89,15 +86,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
-        super().__init__(
-            buffer_size,
-            observation_space,
-            action_space,
-            device,
-            n_envs,
-            optimize_memory_usage,
-            handle_timeout_termination,
-        )
+        super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
         self._rng = np.random.default_rng(seed)
         # For a k-policy, stacks that agree on what one step can pop and on what counts below are one.
         self._kept = None if isinstance(view, FullStack) else symbols_that_matter(self.machine, view.k)
@@ -119,9 +108,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             raise BadSetting(f"the observation {space} is not a vector", fix="pdrm.wrap(..., flatten=True)")
         width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
-            raise BadSetting(
-                "the observation is too short for this machine and view", fix="give those given to `pdrm.wrap`"
-            )
+            fault = "the observation is too short for this machine and view"
+            raise BadSetting(fault, fix="give those given to `pdrm.wrap`")
         return int(width)
 
     def add(
@@ -153,9 +141,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         record: dict[str, Any] = info["machine"]
         if not self.full and self.pos < COMPARED:
             known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
-            if not known or not np.array_equal(
-                seen[self._width :], self._form.put((), record["state"], record["stack"])
-            ):
+            own = seen[self._width :]
+            if not known or not np.array_equal(own, self._form.put((), record["state"], record["stack"])):
                 fault = "the observations are not those of this machine, view and depth"
                 raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
         return record

@@ -55,13 +55,11 @@ class Moment:
     """One moment of an episode: where the environment and the machine are, and what led there."""
 
     state: int
-    configuration: Configuration
-    """The values of counters stand, as text, where a stack does."""
+    configuration: Configuration  # the values of counters stand, as text, where a stack does
     action: int | None
     label: Label | None
     reward: float
-    option: str | None = None
-    """The rule that the option followed brings about; None: there was no option."""
+    option: str | None = None  # the rule that the option followed brings about; None: there was no option
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,8 @@ class Trained:
     policy: AnyPolicy
     domain: FiniteDomain
     machine: AnyMemory
-    step_limit: int | None = None
-    """Steps after which an episode is truncated; None: the domain's own limit."""
-    operations: int | None = None
-    """Moves of a counting automaton that an episode may take; None: any number."""
+    step_limit: int | None = None  # steps after which an episode is truncated; None: the domain's own limit
+    operations: int | None = None  # moves of a counting automaton that an episode may take; None: any number
     _steps: dict[tuple[Configuration, int], MemoryStep] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -85,16 +85,11 @@ class Rates(NamedTuple):
     decay: float
     least: float
     limit: int
-    mode: int
-    """PLAIN: no counterfactuals; ONE_LIST of stacks; CO_OBSERVED: one for each environment state."""
-    depth: int
-    """Symbols by which stacks are classed, or -1: every stack is its own class."""
-    budget: int
-    """Counterfactual updates per step, or 0: all."""
-    episode_budget: int
-    """Updates per episode, or 0: no limit."""
-    operations: int
-    """Moves of a counting automaton per episode, or 0: no limit."""
+    mode: int  # PLAIN: no counterfactuals; ONE_LIST of stacks; CO_OBSERVED: one for each environment state
+    depth: int  # symbols by which stacks are classed, or -1: every stack is its own class
+    budget: int  # counterfactual updates per step, or 0: all
+    episode_budget: int  # updates per episode, or 0: no limit
+    operations: int  # moves of a counting automaton per episode, or 0: no limit
 
 
 class HierarchicalRates(NamedTuple):

@@ -61,14 +61,10 @@ class StackTree:
     (('A', '#'), 2, -1)
     """
 
-    stack: tuple[str, ...]
-    """The stack symbols, numbered from 1 in `symbol`."""
-    symbol: Integers
-    """[nodes]: the top symbol, 0 for the empty stack."""
-    parent: Integers
-    """[nodes]: what is below it."""
-    _children: SortedKeys = field(init=False, repr=False)
-    """Of parent * (symbols + 1) + symbol."""
+    stack: tuple[str, ...]  # the stack symbols, numbered from 1 in `symbol`
+    symbol: Integers  # [nodes]: the top symbol, 0 for the empty stack
+    parent: Integers  # [nodes]: what is below it
+    _children: SortedKeys = field(init=False, repr=False)  # of parent * (symbols + 1) + symbol
 
     def __post_init__(self) -> None:
         below = np.all(self.parent[1:] < np.arange(1, len(self.parent))) and np.all(self.parent >= 0)
@@ -114,8 +110,7 @@ class CounterVectors:
     ((1, 7), 1, -1)
     """
 
-    counters: Numbers
-    """[vectors, counters]: the values."""
+    counters: Numbers  # [vectors, counters]: the values
     _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -147,17 +142,13 @@ class PolicyTable:
     """Rows of values; what was never seen has zeros."""
 
     view: View
-    states: tuple[str, ...]
-    """The machine states, final ones last, as `machine_state` numbers them."""
+    states: tuple[str, ...]  # the machine states, final ones last, as `machine_state` numbers them
     memory: StackTree | CounterVectors
     environment_state: Integers
     machine_state: Integers
-    node: Integers
-    """[rows]: the view of the memory, by its number in `memory`."""
-    value: Rewards
-    """[rows, choices]"""
-    _rows: SortedKeys = field(init=False, repr=False)
-    """Of one number for what each row stands for."""
+    node: Integers  # [rows]: the view of the memory, by its number in `memory`
+    value: Rewards  # [rows, choices]
+    _rows: SortedKeys = field(init=False, repr=False)  # of one number for what each row stands for
 
     def __post_init__(self) -> None:
         for column, limit in ((self.machine_state, len(self.states)), (self.node, len(self.memory))):

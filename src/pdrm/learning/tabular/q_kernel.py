@@ -13,7 +13,6 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Progress, Rates
 from pdrm.learning.tabular.randomness import RngState
 from pdrm.learning.tabular.rows_kernel import (
-    FREE,
     GOLDEN_64,
     Observed,
     Values,
@@ -28,6 +27,7 @@ from pdrm.learning.tabular.rows_kernel import (
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
 from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, first_configuration
+from pdrm.product.hash_kernel import FREE
 
 
 @njit(cache=True)

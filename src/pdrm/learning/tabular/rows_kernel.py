@@ -14,22 +14,6 @@ from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.hash_kernel import FREE, Index, Keys, hashed
 
-__all__ = [
-    "FREE",
-    "GOLDEN_64",
-    "Index",
-    "Observed",
-    "Values",
-    "choose_greedily",
-    "compile_growth",
-    "draw",
-    "find_row",
-    "highest",
-    "ix",
-    "note",
-    "uniform",
-]
-
 A = TypeVar("A", Integers, Rewards)
 
 

@@ -16,16 +16,18 @@ from pdrm.learning.agents import Agent, CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
-from pdrm.learning.tabular.rows_kernel import Index, Observed, Values
+from pdrm.learning.tabular.rows_kernel import Observed, Values
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.machines.stacks import Stacks
 from pdrm.product.exploration import Configurations, Explored
+from pdrm.product.hash_kernel import Index
 from pdrm.product.views import View
 from pdrm.task import Task
 
 Arrays = dict[str, npt.NDArray[Any]]
 TABLES = ("values", "policies")
-LISTS = ("first", "last", "length", "turn")
+ENTRIES, LISTS = ("node", "following"), ("first", "last", "length", "turn")
+NODES = ("symbol", "parent", "height")
 STEPS = ("state", "node", "seen", "after", "paid", "moves")
 """What is known of configurations; kept for counting automata only, whose steps may take long."""
 
@@ -56,17 +58,18 @@ class TabularLearner:
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""
         training = self.training
-        arrays: Arrays = {
-            "ints": training.progress.ints,
-            "floats": training.progress.floats,
-            "rng_state": training.rng_state,
-        }
-        arrays |= _explored(training.explored)
+        progress, arrays = training.progress, _explored(training.explored)
+        arrays = {"ints": progress.ints, "floats": progress.floats, "rng_state": training.rng_state, **arrays}
         for name in TABLES:
             if hasattr(training, name):
-                arrays |= _values(name, getattr(training, name))
+                values: Values = getattr(training, name)
+                used = int(values.index.used[0])
+                arrays |= {f"{name}.key": values.index.key[:used], f"{name}.value": values.value[:used]}
         if isinstance(training, Training):
-            arrays |= _observed(training.observed)
+            observed, used = training.observed, int(training.observed.index.used[0])
+            arrays["observed.key"] = observed.index.key[:used]
+            arrays |= {f"observed.{name}": getattr(observed, name)[:used] for name in ENTRIES}
+            arrays |= {f"observed.{name}": getattr(observed, name) for name in LISTS}
         return arrays
 
     def restore(self, snapshots: list[Arrays]) -> None:
@@ -110,7 +113,7 @@ def begin_training(task: Task, agent: Agent, seed: int) -> Training | Hierarchic
 
 def _explored(explored: Explored) -> Arrays:
     stacks, found, made = explored.stacks, explored.configurations, int(explored.stacks.made[0])
-    kept: Arrays = {name: getattr(stacks, name)[:made] for name in ("symbol", "parent", "height")}
+    kept: Arrays = {name: getattr(stacks, name)[:made] for name in NODES}
     if len(found.moves):
         kept |= {name: getattr(found, name)[: int(found.made[0])] for name in STEPS}
         kept["counters"] = found.counters[:made]
@@ -121,7 +124,7 @@ def _explored_again(arrays: Arrays, new: Explored) -> Explored:
     """The stacks as they were, with room for as many more; configurations are numbered anew as they are met."""
     made, labels, states = len(arrays["symbol"]), new.table.move.shape[1], len(new.table.silent)
     stacks = Stacks.empty(new.stacks.child.shape[1] - 1, max(2 * made, new.stacks.capacity))
-    for name in ("symbol", "parent", "height"):
+    for name in NODES:
         getattr(stacks, name)[:made] = arrays[name]
     stacks.child[arrays["parent"][1:], arrays["symbol"][1:]] = np.arange(1, made, dtype=np.int32)
     stacks.made[0] = made
@@ -139,11 +142,6 @@ def _explored_again(arrays: Arrays, new: Explored) -> Explored:
     return new._replace(stacks=stacks, configurations=found)
 
 
-def _values(name: str, values: Values) -> Arrays:
-    used = int(values.index.used[0])
-    return {f"{name}.key": values.index.key[:used], f"{name}.value": values.value[:used]}
-
-
 def _values_again(arrays: Arrays, name: str) -> Values:
     index, rows = Index.of(arrays[f"{name}.key"]), arrays[f"{name}.value"]
     values = np.zeros((len(index.key), rows.shape[1]))
@@ -151,16 +149,9 @@ def _values_again(arrays: Arrays, name: str) -> Values:
     return Values(index, values)
 
 
-def _observed(observed: Observed) -> Arrays:
-    used = int(observed.index.used[0])
-    kept = {f"observed.{name}": getattr(observed, name)[:used] for name in ("node", "following")}
-    kept |= {f"observed.{name}": getattr(observed, name) for name in LISTS}
-    return {"observed.key": observed.index.key[:used], **kept}
-
-
 def _observed_again(arrays: Arrays) -> Observed:
     index = Index.of(arrays["observed.key"])
     used, room = len(arrays["observed.key"]), Observed.room(1, len(index.key))
-    for name in ("node", "following"):
+    for name in ENTRIES:
         getattr(room, name)[:used] = arrays[f"observed.{name}"]
     return Observed(index, room.node, room.following, *(arrays[f"observed.{name}"] for name in LISTS))

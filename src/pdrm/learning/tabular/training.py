@@ -202,8 +202,7 @@ class Training(TabularTraining):
     """
 
     settings: QLearning
-    observed: Observed = field(init=False, repr=False)
-    """The stacks that CpRM imagines with."""
+    observed: Observed = field(init=False, repr=False)  # the stacks that CpRM imagines with
     rates: Rates = field(init=False, repr=False)
 
     tables = ("explored", "values", "observed")
