@@ -234,11 +234,7 @@ class DeferredInterrupt:
 
 
 def execute(
-    specs: Sequence[RunSpec],
-    folders: Sequence[Path],
-    watch: Watch | None = None,
-    *,
-    largest_policy: int | None = None,
+    specs: Sequence[RunSpec], folders: Sequence[Path], watch: Watch | None = None, *, largest_policy: int | None = None
 ) -> None:
     """Train runs of one batch to the end, from their checkpoints where there are some; those that are done are left alone.
 

@@ -32,11 +32,7 @@ class WaterTask(MachineEnv):
     """
 
     def __init__(
-        self,
-        world: WaterWorld | str,
-        machine: MachineLike = "water",
-        view: View = TOP_1,
-        **settings: Any,
+        self, world: WaterWorld | str, machine: MachineLike = "water", view: View = TOP_1, **settings: Any
     ) -> None:
         super().__init__(WaterEnv(world, "rgb_array", **settings), machine, "info", Observing(view, flatten=True))
 

@@ -39,12 +39,7 @@ __all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_
 
 
 def advantages(
-    reward: jax.Array,
-    value: jax.Array,
-    over: jax.Array,
-    last_value: jax.Array,
-    gamma: Number,
-    gae_lambda: Number,
+    reward: jax.Array, value: jax.Array, over: jax.Array, last_value: jax.Array, gamma: Number, gae_lambda: Number
 ) -> jax.Array:
     """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
