@@ -8,7 +8,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,13 @@ def read_arrays(data: bytes) -> Arrays:
         raise ValueError("it is a single array, not an .npz file")  # noqa: TRY004 - a fault of the file
     with found:
         return {name: _array(found, name) for name in found.files}
+
+
+def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
+    """The arrays as the bytes of an `.npz` file; the same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def _array(found: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401 - NumPy's own

@@ -10,11 +10,11 @@ from pdrm.learning.agents import Counterfactuals, CountingCQL
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.product.hash_kernel import FREE, Index
 from pdrm.learning.tabular.tabular_learner import TabularLearner
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
+from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from proofs.learners import q_settings

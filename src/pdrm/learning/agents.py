@@ -567,11 +567,7 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def kind_of(name: str) -> type[Agent]:
-    """The kind of agent that has this name.
-
-    >>> kind_of("cprm").__name__
-    'CpRM'
-    """
+    """The kind of agent that has this name."""
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(name, AGENTS))
     return AGENTS[name]
@@ -598,11 +594,7 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
 
 
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
-    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given.
-
-    >>> agent_for(Task("letter"), "q", {"k": 0}).learning_rate
-    0.01
-    """
+    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
     kind = kind_of(name)
     return kind(**{**default_settings(task, kind), **(given or {})})
 
@@ -618,11 +610,7 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
 
 @cache
 def describe_settings(kind: type[Agent]) -> dict[str, str]:
-    """What each setting of an agent means: the docstring under its field, in the class or the nearest parent that has one.
-
-    >>> describe_settings(QLearning)["discount"]
-    'γ'
-    """
+    """What each setting of an agent means: the docstring under its field, in the class or the nearest parent that has one."""
     texts: dict[str, str] = {}
     for parent in reversed(kind.__mro__[:-1]):
         definition: Any = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0]

@@ -9,7 +9,6 @@ that differs between two equal runs.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import platform
@@ -40,7 +39,7 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
-from pdrm.files import Arrays, describe_fault, ensure_folder, read_arrays, write_atomically
+from pdrm.files import Arrays, describe_fault, encode_arrays, ensure_folder, read_arrays, write_atomically
 from pdrm.learning.agents import Agent, CountingQ, Deep, agent_for, read_agent
 from pdrm.learning.curve import Curve, Test, find_successes, tests_in
 from pdrm.progress import is_shown, show_progress
@@ -336,10 +335,8 @@ def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests:
     """Write where the runs stand; returns when the next checkpoint is due."""
     began = time.monotonic()
     for number, (spec, folder) in enumerate(runs):
-        buffer = io.BytesIO()
         arrays = {"done": np.int64(learner.done), **Curve.of(spec.agent.unit, tests[number]).arrays()}
-        np.savez(buffer, **arrays, **learner.snapshot(number))  # type: ignore[arg-type]
-        write_atomically(folder / CHECKPOINT, buffer.getvalue())
+        write_atomically(folder / CHECKPOINT, encode_arrays({**arrays, **learner.snapshot(number)}))
     ended = time.monotonic()
     return ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_FOR_CHECKPOINTS)
 
@@ -434,11 +431,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def no_run(folder: Path, why: str = "", example: str = "pdrm train letter") -> BadRunFolder:
-    """The error that a folder is not a run. Where it holds runs, the fix names the last of them.
-
-    >>> no_run(Path("nowhere")).message
-    'there is no folder nowhere'
-    """
+    """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
     runs = sorted((file.parent for file in folder.glob(f"*/{SPEC}")), key=lambda run: run.stat().st_mtime)

@@ -15,13 +15,13 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
-from pdrm.files import describe_fault, write_atomically
+from pdrm.files import describe_fault, encode_arrays, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
-from pdrm.learning.deep.networks import encode_tree, read_tree
+from pdrm.learning.deep.networks import read_tree, tree_arrays
 from pdrm.learning.tabular.evaluation import Moment
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -87,24 +87,13 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
         "depth": product.machine.depth,
         "about": about,
     }
-    write_atomically(path, encode_tree(network))
+    write_atomically(path, encode_arrays(tree_arrays(network)))
     write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy-seed0.npz`), for the domain it was learnt in; the machine is in its
-    description.
-
-    >>> import tempfile, pdrm
-    >>> from pdrm.learning.agents import PPO
-    >>> echo, machine = pdrm.domain("echo"), pdrm.catalogue("echo")
-    >>> product, settings = jax_product(finite_domain(echo), machine, TopK(1)), PPO(n_envs=2)
-    >>> training = DeepTraining(algorithm_of("ppo"), lambda numbers: (product, settings), seeds=[0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_policy(Path(folder) / "policy-seed0.npz", training, 0, machine, about={"domain": "echo"})
-    ...     load_deep_policy(Path(folder) / "policy-seed0.npz", echo).about
-    {'domain': 'echo'}
-    """
+    description."""
     path = Path(path)
     try:
         description = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

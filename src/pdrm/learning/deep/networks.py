@@ -6,7 +6,6 @@ layers is one batched product. First weights are drawn with NumPy: they are then
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -56,13 +55,6 @@ def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
 
     restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)
     return restored
-
-
-def encode_tree(tree: Any) -> bytes:
-    """A tree as the bytes of an `.npz` file."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **tree_arrays(tree))  # type: ignore[arg-type]
-    return buffer.getvalue()
 
 
 def read_tree(path: Path, like: Tree) -> Tree:

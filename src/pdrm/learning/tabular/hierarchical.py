@@ -29,12 +29,7 @@ TOP = TopK(1)
 
 
 def changes(rule: Transition) -> bool:
-    """Whether a rule leads elsewhere or does more to the stack than putting the same top back.
-
-    >>> from pdrm.machines.guards import ALWAYS
-    >>> [changes(Transition("u", "u", ALWAYS, top, push, 0.0)) for top, push in (("z", ("z",)), ("z", ()), ("eps", ()))]
-    [False, True, False]
-    """
+    """Whether a rule leads elsewhere or does more to the stack than putting the same top back."""
     return rule.target != rule.source or rule.push != (() if rule.top == NONE else (rule.top,))
 
 
@@ -49,28 +44,14 @@ def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]
 
 
 def is_achieved(machine: PushdownRewardMachine, option: Option, label: Label, top: str | None) -> bool:
-    """Whether a label achieves an option: the machine takes its rule, or would but for the top of the stack.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> letter = catalogue("letter")
-    >>> [is_achieved(letter, option, frozenset("C"), "A") for option in options_of(letter, "u1")]
-    [True, True]
-    >>> [is_achieved(letter, option, frozenset("C"), "#") for option in options_of(letter, "u1")]
-    [False, True]
-    """
+    """Whether a label achieves an option: the machine takes its rule, or would but for the top of the stack."""
     if option is None or not option.guard.holds(label):
         return False
     return not option.looks_at(top) or machine.rule(option.source, label, top) is option
 
 
 def reward_for_achieving(settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine) -> float:
-    """r⁺. Its scale matters: with steps that cost ½ and r⁺ = 1, an option that takes three steps is worth less than giving up.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> [reward_for_achieving(Hierarchical(), domain(name), catalogue(name)) for name in ("letter", "echo")]
-    [1.0, 1.0]
-    """
+    """r⁺. Its scale matters: with steps that cost ½ and r⁺ = 1, an option that takes three steps is worth less than giving up."""
     if settings.r_plus is not None:
         return float(settings.r_plus)
     rewards = [1.0, machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]

@@ -30,12 +30,7 @@ class MemoryStep(NamedTuple):
 
 
 def begin(machine: AnyMemory) -> MemoryStep:
-    """The start of an episode.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> print(begin(catalogue("letter")).after, "|", begin(catalogue("letter-cra")).after)
-    u0, # | u0, 0
-    """
+    """The start of an episode."""
     if isinstance(machine, CountingRewardAutomaton):
         return _counted(machine.begin())
     step = machine.begin()
@@ -43,12 +38,7 @@ def begin(machine: AnyMemory) -> MemoryStep:
 
 
 def read_label(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> MemoryStep:
-    """One label read. A step of more than so many operations is not made: it only takes one more than there are.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> print(read_label(catalogue("letter-cra"), Configuration("u0", ("9",)), frozenset("A"), None).after)
-    u0, 10
-    """
+    """One label read. A step of more than so many operations is not made: it only takes one more than there are."""
     if isinstance(machine, PushdownRewardMachine):
         step = machine.step(here, label)
         return MemoryStep(step.after, step.reward, 0)

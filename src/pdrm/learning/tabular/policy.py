@@ -7,7 +7,6 @@ written whole or not at all, and nothing in them is run when they are read.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
-from pdrm.files import describe_fault, read_arrays, write_atomically
+from pdrm.files import describe_fault, encode_arrays, read_arrays, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.source import decode, read_bytes
@@ -65,11 +64,11 @@ class TabularPolicy:
 
     def digest(self) -> str:
         """SHA-256 of everything that was learnt."""
-        return hashlib.sha256(_arrays_bytes(self._arrays())).hexdigest()
+        return hashlib.sha256(encode_arrays(self._arrays())).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write `path` (.npz) and the description beside it (.json)."""
-        file, data, memory = Path(path), _arrays_bytes(self._arrays()), self.table.memory
+        file, data, memory = Path(path), encode_arrays(self._arrays()), self.table.memory
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
             raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
@@ -180,17 +179,7 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
 
 
 def load_policy(path: str | Path) -> AnyPolicy:
-    """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent.
-
-    >>> import tempfile, pdrm
-    >>> maze = pdrm.domain("maze-5x5")
-    >>> training = pdrm.learning.Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), pdrm.QLearning(), seed=0)
-    >>> training.advance(10)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pdrm.learning.policy_of(training).save(Path(folder) / "policy.npz")
-    ...     load_policy(Path(folder) / "policy.npz").actions
-    ('u', 'd', 'l', 'r')
-    """
+    """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)
     beside = file.with_suffix(".json")
     try:
@@ -226,13 +215,6 @@ def _policy_from(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:
     meta = table_from(arrays, "meta.", view, said, most)
     within = table_from(arrays, "within.", TOP, said, most * len(actions))
     return HierarchicalPolicy(about, machine, actions, meta, options, within)
-
-
-def _arrays_bytes(arrays: Arrays) -> bytes:
-    """The arrays as one file; the same arrays give the same bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
 
 
 def _damaged(file: Path, why: str) -> BadPolicyFile:

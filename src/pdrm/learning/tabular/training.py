@@ -23,6 +23,7 @@ from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
     Options,
@@ -216,16 +217,12 @@ class Training(TabularTraining):
         self.progress = Progress.new(self.settings.epsilon)
 
     def _learn(self, until: int) -> int:
-        from pdrm.learning.tabular.q_kernel import learn  # noqa: PLC0415 - Numba is loaded when something is learnt
-
         tables = (self.domain.arrays, self.explored, self.values, self.observed)
-        return learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
+        return q_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
-        from pdrm.learning.tabular.q_kernel import test as play  # noqa: PLC0415 - the same
-
         tables = (where.arrays, self.explored, self.values)
-        return play(*tables, self.rng_state[1:], limit, self.rates.operations, *results)
+        return q_kernel.test(*tables, self.rng_state[1:], limit, self.rates.operations, *results)
 
 
 @dataclass(slots=True)
@@ -261,27 +258,16 @@ class HierarchicalTraining(TabularTraining):
         self.rates = hierarchical_rates(self.settings, self.domain, self.machine)
 
     def _learn(self, until: int) -> int:
-        from pdrm.learning.tabular.options_kernel import learn  # noqa: PLC0415 - the same
-
         tables = (self.domain.arrays, self.explored, self.options, self.values, self.policies)
-        return learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
+        return options_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
-        from pdrm.learning.tabular.options_kernel import test as play  # noqa: PLC0415 - the same
-
         tables = (where.arrays, self.explored, self.options, self.values, self.policies)
-        return play(*tables, self.rng_state[1:], limit, *results)
+        return options_kernel.test(*tables, self.rng_state[1:], limit, *results)
 
 
 def check_parts(run: TabularTraining) -> None:
-    """Raise unless domain, machine, view and settings are each of their kind; the error says how to get one.
-
-    >>> Training("letter", None, None, None, seed=0)
-    Traceback (most recent call last):
-    ...
-    pdrm.errors.BadSetting: error[E0801]: domain is 'letter', but must be a finite domain
-      fix: pdrm.domains.find_domain('letter')
-    """
+    """Raise unless domain, machine, view and settings are each of their kind; the error says how to get one."""
     domain, machine, view, settings = run.domain, run.machine, run.view, run.settings
     machines = " or ".join(kind.__name__ for kind in run.machine_classes)
     kind = run.settings_class.__name__
