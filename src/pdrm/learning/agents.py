@@ -147,11 +147,7 @@ def _bad_setting(agent: Agent, name: str, value: object, wanted: str, example: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tabular(Agent):
-    """What every tabular agent has.
-
-    >>> Tabular(episodes=10).discount
-    0.99
-    """
+    """What every tabular agent has."""
 
     episodes: int = 10_000
     """Training episodes."""
@@ -371,13 +367,13 @@ class PPO(Deep):
     batch_size: int = 64
     """Experiences per update."""
     n_epochs: int = 10
-    """How often the same experiences are gone through."""
+    """Passes over the same experiences."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
     clip_range: float = 0.2
     """How far the new policy may differ from the old."""
     clip_range_vf: Number = None
-    """How far a value may move from the old one; None: as far as it likes. In the unit of scaled rewards."""
+    """How far a value may move from the old one; None: any distance. In the unit of scaled rewards."""
     normalize_advantage: bool = True
     """Whether a batch's advantages are brought to mean 0 and deviation 1."""
     ent_coef: Number = 0.0
@@ -482,7 +478,7 @@ class SAC(OffPolicy):
     """None: minus the number of an action's numbers."""
 
 
-# --- The agents by name, and what they are set to unless told otherwise
+# --- The agents by name, and what they are set to unless something else is given
 
 AGENTS: dict[str, type[Agent]] = {
     kind.name: kind for kind in (QLearning, CpRM, Hierarchical, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
@@ -600,7 +596,7 @@ def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> 
 
 
 def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
-    """What a kind of agent is set to for a task unless told otherwise, where that differs from its own defaults."""
+    """What a kind of agent is set to for a task unless something else is given, where that differs from its own defaults."""
     if kind.deep:
         return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
     given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}

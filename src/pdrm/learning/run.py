@@ -198,7 +198,7 @@ Watch = Callable[[Status], None]
 
 class DeferredInterrupt:
     """Ctrl-C that waits, because an interrupt in the middle of an update would leave a run where no undisturbed run ever is: the
-    first is only noted (which is said at once) and raised by `raise_if_asked`; a second one acts at once.
+    first is only noted (a line says so at once) and raised by `raise_if_asked`; a second one acts at once.
 
     >>> with DeferredInterrupt() as interrupt:
     ...     interrupt.raise_if_asked()
@@ -529,14 +529,8 @@ class Run:
         }
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`.
-
-        >>> run = train(Task("maze-5x5", success="home"), "cprm", k=1, episodes=1_000)
-        >>> run.success(episodes=5)
-        1.0
-        """
-        share: float = self.evaluate(episodes, seed)["success"]
-        return share
+        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`."""
+        return float(self.evaluate(episodes, seed)["success"])
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """One episode without exploration, moment by moment."""

@@ -15,13 +15,13 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
-from pdrm.files import describe_fault, encode_arrays, write_atomically
+from pdrm.files import describe_fault, encode_arrays, read_arrays, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
-from pdrm.learning.deep.networks import read_tree, tree_arrays
+from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.tabular.evaluation import Moment
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -92,22 +92,25 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
 
 
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
-    """The policy in a file of a run's folder (`policy-seed0.npz`), for the domain it was learnt in; the machine is in its
-    description."""
+    """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
+    beside, fix = path.with_suffix(".json"), "restore a copy of it, or train one: pdrm train water-17"
     try:
-        description = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        description = json.loads(beside.read_text(encoding="utf-8"))
         text, k, depth, visible = (description[name] for name in ("machine", "k", "depth", "visible"))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        fault = f"{path} is not a deep policy: {describe_fault(error, path.with_suffix('.json').name)}"
-        raise BadPolicyFile(fault, fix="train one: pdrm train water-17") from error
+        raise BadPolicyFile(f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix) from error
     machine = parse(text, "machine.pdrm")
     if not isinstance(machine, PushdownRewardMachine):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
     product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=visible)
     algorithm, settings = algorithm_of(description["agent"]), read_agent(description["agent"], description["settings"])
     like = algorithm.new_network(product, settings, np.random.default_rng(0))
-    return DeepPolicy(algorithm, settings, product, read_tree(path, like), description["about"])
+    try:
+        network = load_arrays(read_arrays(path.read_bytes()), like)
+    except (OSError, ValueError) as error:
+        raise BadPolicyFile(f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix) from error
+    return DeepPolicy(algorithm, settings, product, network, description["about"])
 
 
 def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:

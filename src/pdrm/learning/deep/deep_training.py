@@ -133,13 +133,13 @@ class DeepTraining:
         return jax.vmap(test)(numbers, network)
 
 
-def check_played(told: Tally | Episodes, depth: int) -> None:
-    """Raise where the machine could not follow: compiled code cannot, and tells what it met instead."""
-    if int(told.finished.sum()):
+def check_played(played: Tally | Episodes, depth: int) -> None:
+    """Raise where the machine could not follow: compiled code cannot raise, and counts what it met instead."""
+    if int(played.finished.sum()):
         fix = "let the first label, not the start, lead there"
         raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
-    if int(told.unfit.sum()):
+    if int(played.unfit.sum()):
         raise BadSetting(f"the stack that an episode begins with does not fit a depth of {depth}", fix="a larger depth")
-    if int(told.undefined.sum()):
+    if int(played.undefined.sum()):
         fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
         raise UndefinedMove("the machine met a label for which it has no rule, and says `otherwise error`", fix=fix)

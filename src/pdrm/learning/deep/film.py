@@ -38,11 +38,9 @@ class WaterTask(MachineEnv):
 
     def render(self) -> Pixels:
         """The box, the machine's state and its stack."""
-        env = self.env.unwrapped
-        assert isinstance(env, WaterEnv)  # noqa: S101 - made above
+        env: Any = self.env.unwrapped
         if env.water is None:
             env.reset(seed=0)
-        assert env.water is not None  # noqa: S101 - just begun
         configuration = self.configuration
         return draw_water(env.world, env.water, [f"step {env.steps}", configuration.state], configuration.stack)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -17,8 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from pdrm.errors import BadPolicyFile
-from pdrm.files import read_arrays
 from pdrm.learning.agents import Deep, Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 
@@ -55,18 +52,6 @@ def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
 
     restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)
     return restored
-
-
-def read_tree(path: Path, like: Tree) -> Tree:
-    """The tree in a file; `like` gives its shape, and a file that does not fit is refused."""
-    try:
-        arrays = read_arrays(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise BadPolicyFile(f"{path} cannot be read: {error}", fix="train again, or restore a copy") from error
-    try:
-        return load_arrays(arrays, like)
-    except ValueError as error:
-        raise BadPolicyFile(f"{path} does not fit: {error}", fix="train again") from error
 
 
 # --- Fully connected layers.

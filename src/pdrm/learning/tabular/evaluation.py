@@ -82,11 +82,6 @@ class Trained:
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
 
-    @property
-    def counts(self) -> bool:
-        """Whether the machine has counters in place of a stack."""
-        return isinstance(self.machine, CountingRewardAutomaton)
-
     def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""
         rng, arrays, operations = np.random.default_rng(seed), self.domain.arrays, 0

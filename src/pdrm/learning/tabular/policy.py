@@ -183,11 +183,11 @@ def load_policy(path: str | Path) -> AnyPolicy:
     file = Path(path)
     beside = file.with_suffix(".json")
     try:
-        said = json.loads(decode(read_bytes(beside), str(beside)))
-        if "pdrm_deep_policy" in said:  # networks need the domain that they were learnt in
+        description = json.loads(decode(read_bytes(beside), str(beside)))
+        if "pdrm_deep_policy" in description:  # networks need the domain that they were learnt in
             fix = f'pdrm.learning.load_deep_policy("{file}", domain), with the domain that it was learnt in'
             raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
-        sha256 = str(said["sha256"])
+        sha256 = str(description["sha256"])
     except FAULTS as error:
         raise _damaged(file, describe_fault(error, beside.name)) from error
     try:
@@ -195,25 +195,25 @@ def load_policy(path: str | Path) -> AnyPolicy:
         arrays = read_arrays(data)
         if hashlib.sha256(data).hexdigest() != sha256:
             raise _damaged(file, f"it does not match the fingerprint in {beside.name}")
-        if said.get("pdrm_policy") != VERSION:
-            raise _damaged(file, f"it is of version {said.get('pdrm_policy')}, and this program reads {VERSION}")
-        return _policy_from(arrays, said)
+        if description.get("pdrm_policy") != VERSION:
+            raise _damaged(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
+        return _policy_from(arrays, description)
     except PdrmError:
         raise
     except FAULTS as error:
         raise _damaged(file, describe_fault(error)) from error
 
 
-def _policy_from(arrays: Arrays, said: dict[str, Any]) -> AnyPolicy:
+def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
     """The policy that the arrays and their description are."""
-    view: View = FullStack() if said["view"] == "full" else TopK(int(said["view"]))
-    about, machine, actions = said["about"], str(said["machine"]), tuple(said["actions"])
-    if said.get("kind") != "options":
-        return Policy(about, machine, actions, table_from(arrays, "", view, said, len(actions)))
-    options = {state: tuple(rules) for state, rules in said["options"].items()}
+    view: View = FullStack() if description["view"] == "full" else TopK(int(description["view"]))
+    about, machine, actions = description["about"], str(description["machine"]), tuple(description["actions"])
+    if description.get("kind") != "options":
+        return Policy(about, machine, actions, table_from(arrays, "", view, description, len(actions)))
+    options = {state: tuple(rules) for state, rules in description["options"].items()}
     most = max(map(len, options.values()))
-    meta = table_from(arrays, "meta.", view, said, most)
-    within = table_from(arrays, "within.", TOP, said, most * len(actions))
+    meta = table_from(arrays, "meta.", view, description, most)
+    within = table_from(arrays, "within.", TOP, description, most * len(actions))
     return HierarchicalPolicy(about, machine, actions, meta, options, within)
 
 

@@ -274,7 +274,7 @@ def check_parts(run: TabularTraining) -> None:
     checks: tuple[tuple[bool, str, object, str, str], ...] = (
         (isinstance(domain, FiniteDomain), "domain is", domain, "a finite domain", _domain_fix(domain)),
         (isinstance(machine, run.machine_classes), "machine is", machine, f"a {machines}", _machine_fix(machine)),
-        (isinstance(view, FullStack | TopK), "view is", view, "a view of the stack", _view_fix(view)),
+        (isinstance(view, FullStack | TopK), "view is", view, "a view of the stack", "pdrm.TopK(1), or pdrm.FullStack()"),
         (isinstance(settings, run.settings_class), "settings are", settings, f"a {kind}", f"pdrm.{kind}(episodes=10_000)"),
     )  # fmt: skip
     for right, what, value, wanted, fix in checks:
@@ -301,7 +301,3 @@ def _machine_fix(machine: object) -> str:
             return "pdrm.parse(text)"
         return f"pdrm.load({word!r})" if Path(word).suffix else f"pdrm.catalogue({word!r})"
     return "pdrm.catalogue('letter'), pdrm.load('task.pdrm') or pdrm.parse(text)"
-
-
-def _view_fix(view: object) -> str:
-    return f"pdrm.TopK({view})" if isinstance(view, int) and view >= 0 else "pdrm.TopK(1), or pdrm.FullStack()"
