@@ -1,7 +1,9 @@
 """Every exception of the package: each fault has one class, one stable code, and one explanation.
 
 The explanation is the class's docstring, which `pdrm explain CODE` prints. A message says what is wrong, where
-(`file:line:column` with a caret), why, and what to do.
+(`file:line:column` with a caret), why, and what to do. The first two digits of a code say what it is about: 01 reading a text,
+02 its names, 03 a machine when it is built, 04 when it runs, 05 files, words and requests, 06 warnings, 07 domains, 08 settings,
+agents, policies and runs, 09 a machine on someone's environment, 10 what can be proved, 11 studies.
 """
 
 from __future__ import annotations
@@ -11,8 +13,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from re import sub
 from typing import ClassVar
-
-# --- The family: what is wrong, where, why, and what to do
 
 
 class PdrmError(Exception):
@@ -118,9 +118,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
-# --- Reading a text (E01)
-
-
 class CannotRead(PdrmError, code="E0101"):
     """The line does not have the shape of a header, a `for`, a `map` or a rule.
 
@@ -174,9 +171,6 @@ class NotConstant(PdrmError, code="E0111"):
     """Only `ConstantRewardFunction(NUMBER)` can be read: other reward functions are Python code we do not run."""
 
 
-# --- Names in a text (E02)
-
-
 class UnknownState(PdrmError, code="E0201"):
     """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. If a dead end is meant, declare
     all states: `states u0 u1 dead`."""
@@ -209,9 +203,6 @@ class NoBottom(PdrmError, code="E0207"):
     """The `stack` line lists the stack symbols, the bottom (initial) one first: it must list at least one."""
 
 
-# --- A machine when it is built (E03)
-
-
 class Nondeterministic(PdrmError, code="E0301"):
     """Two rules of one state apply to the same label and top of stack.
 
@@ -238,9 +229,6 @@ class CannotTranslate(PdrmError, code="E0305"):
     """The theory allows no such translation, or the machine has a feature that it does not cover."""
 
 
-# --- A machine when it runs (E04)
-
-
 class UndefinedMove(PdrmError, code="E0401"):
     """No rule applies to this label in this configuration, and the machine says `otherwise error`."""
 
@@ -259,9 +247,6 @@ class UnknownConfiguration(PdrmError, code="E0404"):
 
 class StackFull(PdrmError, code="E0405"):
     """The store of stacks has reached the number of distinct stacks it was given."""
-
-
-# --- Files, words and requests (E05)
 
 
 class CannotOpen(PdrmError, code="E0501"):
@@ -288,9 +273,6 @@ class UnknownMachine(PdrmError, code="E0506"):
     """No machine of that name is in the catalogue, and no such file exists."""
 
 
-# --- Warnings about a machine (W06)
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something a machine may do on purpose, but that is more often a mistake: a warning, never an error.
@@ -315,9 +297,6 @@ WARNINGS = {
     "W0604": "An event or a stack symbol is declared and never used.",
 }
 """What each warning code means, for `pdrm explain`."""
-
-
-# --- Domains: maps, arrays, settings (E07)
 
 
 class UnknownDomain(PdrmError, code="E0701"):
@@ -368,9 +347,6 @@ class BadDomainFile(PdrmError, code="E0710"):
     are saved with `save_domain`."""
 
 
-# --- Settings, agents, policies, runs (E08)
-
-
 class BadSetting(PdrmError, code="E0801"):
     """A setting is out of its range: a learning rate or exploration rate outside [0, 1], a negative k, no episodes."""
 
@@ -398,9 +374,6 @@ class MissingPackage(PdrmError, code="E0806"):
 def missing_jax() -> MissingPackage:
     """The error that deep agents cannot be used."""
     return MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
-
-
-# --- A machine on someone's environment (E09)
 
 
 class CannotWrap(PdrmError, code="E0901"):
@@ -437,9 +410,6 @@ class FinishedAtReset(PdrmError, code="E0906"):
     has no step in which it could end, and `reset` has no way to say that it is over."""
 
 
-# --- What can be proved (E10)
-
-
 class ProductTooLarge(PdrmError, code="E1001"):
     """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound."""
 
@@ -454,9 +424,6 @@ class BadCertificate(PdrmError, code="E1003"):
 
 class NoDiscount(PdrmError, code="E1004"):
     """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1."""
-
-
-# --- Studies (E11)
 
 
 class BadStudy(PdrmError, code="E1101"):
@@ -474,9 +441,6 @@ class WorkersLost(PdrmError, code="E1103"):
 
 class NotRecorded(PdrmError, code="E1104"):
     """What was asked about has not been run yet, or not in this folder."""
-
-
-# --- Codes explained
 
 
 def explanations() -> dict[str, tuple[str, str]]:

@@ -117,7 +117,12 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
     _check_shape(lines, file)
-    _check_letters(lines, {WALL, FLOOR, START, *places}, file)
+    known = {WALL, FLOOR, START, *places}
+    for row, (_, line) in enumerate(lines):
+        for column, letter in enumerate(line):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix)
     rows = tuple(line for _, line in lines)
     cells = tuple((r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL)
     starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
@@ -149,14 +154,6 @@ def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
             place = _where(lines, (row, min(width, len(line))), file)
             fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
             raise RaggedMap(f"this row has {len(line)} characters and the first has {width}", where=place, fix=fix)
-
-
-def _check_letters(lines: Sequence[tuple[int, str]], known: set[str], file: str) -> None:
-    for row, (_, line) in enumerate(lines):
-        for column, letter in enumerate(line):
-            if letter not in known:
-                fix = f"the map may hold {' '.join(f'`{known_letter}`' for known_letter in sorted(known))}"
-                raise UnknownPlace(f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix)
 
 
 def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str) -> None:

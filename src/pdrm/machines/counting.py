@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
@@ -188,13 +188,12 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         )
 
     def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
-        rule = self.rule(before.state, label, before.counters)
-        if rule is not None:
-            after = CountingConfiguration(rule.target, rule.change(before.counters))
-            return self._after_silent(CountingStep(label, before, rule, after, add_up([rule.reward]), 1), most_silent)
-        after = CountingConfiguration(self.otherwise_leads_to(label, before), before.counters)
-        step = CountingStep(label, before, None, after, add_up([self.otherwise.reward]), 1)
-        return self._after_silent(step, most_silent)
+        if rule := self.rule(before.state, label, before.counters):
+            after, reward = CountingConfiguration(rule.target, rule.change(before.counters)), rule.reward
+        else:
+            after = CountingConfiguration(self.otherwise_leads_to(label, before), before.counters)
+            reward = self.otherwise.reward
+        return self._after_silent(CountingStep(label, before, rule, after, add_up([reward]), 1), most_silent)
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
@@ -208,10 +207,8 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
             state, counters, reward, moves = rule.target, rule.change(counters), reward + rule.reward, moves + 1
-        if moves == 0:
-            return step
         after = CountingConfiguration(state, counters)
-        return CountingStep(step.label, step.before, step.rule, after, reward, step.moves + moves)
+        return replace(step, after=after, reward=reward, moves=step.moves + moves)
 
 
 def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:

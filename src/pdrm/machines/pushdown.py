@@ -97,8 +97,7 @@ class PushdownRewardMachine(PushdownSystem):
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:
-        rule = self.rule(before.state, label, before.top)
-        if rule is not None:
+        if rule := self.rule(before.state, label, before.top):
             move = _apply(rule, before)
         else:
             after = Configuration(self.otherwise_leads_to(label, before), before.stack)

@@ -116,10 +116,8 @@ class RewardMachine(CountingMachine[RewardTransition]):
 
     def _step(self, before: RewardConfiguration, label: Label) -> RewardStep:
         rule = self.rule(before.state, label)
-        if rule is not None:
-            return RewardStep(label, before, rule, RewardConfiguration(rule.target), add_up([rule.reward]))
-        after = RewardConfiguration(self.otherwise_leads_to(label, before))
-        return RewardStep(label, before, None, after, add_up([self.otherwise.reward]))
+        after = RewardConfiguration(rule.target if rule else self.otherwise_leads_to(label, before))
+        return RewardStep(label, before, rule, after, add_up([(rule or self.otherwise).reward]))
 
 
 def _find_silent_rules(machine: RewardMachine) -> Iterator[PdrmError]:
