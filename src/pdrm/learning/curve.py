@@ -95,7 +95,7 @@ class Curve:
         return {f"tests.{name}": getattr(self, name) for name in ARRAYS}
 
 
-def tests_in(arrays: dict[str, npt.NDArray[Any]]) -> list[Test]:
+def read_tests(arrays: dict[str, npt.NDArray[Any]]) -> list[Test]:
     """The tests in a checkpoint's arrays."""
     columns = zip(*(arrays[f"tests.{name}"] for name in ARRAYS), strict=True)
     return [Test(int(at), *rest) for at, *rest in columns]

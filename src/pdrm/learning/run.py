@@ -41,7 +41,7 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
 from pdrm.files import Arrays, describe_fault, encode_arrays, ensure_folder, read_arrays, write_atomically
 from pdrm.learning.agents import Agent, CountingQ, Deep, agent_for, read_agent
-from pdrm.learning.curve import Curve, Test, find_successes, tests_in
+from pdrm.learning.curve import Curve, Test, find_successes, read_tests
 from pdrm.progress import is_shown, show_progress
 from pdrm.task import Task
 
@@ -67,6 +67,7 @@ LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not N
 class RunSpec:
     """Everything that decides a run's result.
 
+    >>> from pdrm.learning.agents import QLearning
     >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
     >>> spec.name == f"letter-q-1-seed3-{spec.id}", len(spec.id)
     (True, 12)
@@ -321,7 +322,7 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
             path = folder / CHECKPOINT
             snapshots.append(read_arrays(path.read_bytes()))
         learner.restore(snapshots)
-        return [tests_in(arrays) for arrays in snapshots]
+        return [read_tests(arrays) for arrays in snapshots]
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise _damaged_checkpoint(path, error) from error
 
