@@ -253,29 +253,25 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
     box = Canvas(BOX, BOX, STONE)
     box.fill_square(2, 2, BOX - 4, WATER)
     scale = BOX / world.side
+    size = 2 * world.radius * scale
 
     def spot(place: npt.ArrayLike) -> Spot:
         x, y = np.asarray(place, np.float64).tolist()
         return floor(x * scale) + 0.5, floor((world.side - y) * scale) + 0.5
 
     for number in range(BALLS):
-        if bool(water.there[number]):
-            _draw_ball(box, spot(water.ball_place[number]), 2 * world.radius * scale, number)
+        if bool(water.there[number]):  # even and odd balls in two colours; those to deliver to (0 and 1) are rings
+            middle, odd, ring = spot(water.ball_place[number]), number % 2 == 1, number < 2
+            box.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
+            if ring:
+                box.fill_disc(middle, 0.98 * size, WHITE)
+            box.write_word(str(number), middle, INK if ring or odd else WHITE, size, round(size))
     box.fill_disc(spot(water.place), 3.1 * world.radius * scale, WHITE)
     box.fill_disc(spot(water.place), 2.6 * world.radius * scale, AGENT)
     canvas = Canvas(BOX + PANEL + 3 * MARGIN, BOX + 2 * MARGIN)
     canvas.paste(box, MARGIN, MARGIN)
     _draw_panel(canvas, note, stack)
     return canvas.pixels()
-
-
-def _draw_ball(box: Canvas, middle: Spot, size: float, number: int) -> None:
-    """Even and odd balls in two colours; those to deliver to (0 and 1) are rings."""
-    odd, ring = number % 2 == 1, number < 2
-    box.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
-    if ring:
-        box.fill_disc(middle, 0.98 * size, WHITE)
-    box.write_word(str(number), middle, INK if ring or odd else WHITE, size, round(size))
 
 
 def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str]) -> None:
