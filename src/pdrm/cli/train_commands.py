@@ -176,9 +176,8 @@ def _print(run: Run, *, done_before: bool) -> None:
     typer.echo(f"{said}{before} -> {run.folder}")
     if found.get("cut_off"):
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
-        typer.echo(
-            f"  {share} of the training episodes were cut off by a full stack\n  fix: {_more_depth(run)}", err=True
-        )
+        said = f"  {share} of the training episodes were cut off by a full stack"
+        typer.echo(f"{said}\n  fix: {_more_depth(run)}", err=True)
 
 
 def _more_depth(run: Run) -> str:
@@ -236,9 +235,8 @@ def evaluate(
     if as_json:
         print_json(record)
         return
-    typer.echo(
-        f"{episodes} episodes of {record['domain']}: mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
-    )
+    means = f"mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+    typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
     for end, count in record["ends"].items():
         typer.echo(f"  ended in {end}: {count}")
     next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {run}")

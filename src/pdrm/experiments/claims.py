@@ -129,7 +129,7 @@ class Judged:
 
     @property
     def too_few(self) -> str:
-        """What is to be said of a verdict by fewer seeds than the paper's; nothing: it has them all."""
+        """How few seeds the verdict rests on, if fewer than the paper's; else nothing."""
         if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
             return ""
         return f"{self.seeds} of {self.of_seeds} seeds"

@@ -16,6 +16,7 @@ from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartil
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
 from pdrm.learning.curve import find_successes
+from pdrm.learning.run import RunSpec
 from pdrm.task import Task
 
 WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
@@ -55,6 +56,11 @@ class Curves:
     """The range of returns that the task allows; nan where it is not known."""
     origin: Origin | None = None
     """Where the runs came with the package; None: they were made here."""
+
+    @property
+    def specs(self) -> list[RunSpec]:
+        """The runs, one per seed."""
+        return self.panel.specs(self.line, self.seeds)
 
     @property
     def scaled(self) -> bool:

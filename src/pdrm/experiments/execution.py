@@ -31,9 +31,9 @@ from pdrm.learning.run import FAILURE, RunSpec, execute
 
 BACKENDS = ("loky", "dask", "ray")
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-GIGABYTES_A_WORKER = 7.0
+GIGABYTES_PER_WORKER = 7.0
 LEAST_GIGABYTES = 14.0
-"""What runs may take at once unless told otherwise: so much a worker, as far as the machine has it, and at least this."""
+"""What runs may take at once by default: so much per worker, as far as the machine has it, and at least this."""
 SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
@@ -71,7 +71,7 @@ class Workers:
             return self.gigabytes
         if self.address is not None:
             return inf
-        return max(LEAST_GIGABYTES, min(GIGABYTES_A_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
+        return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
 
     def at_most(self, tasks: int) -> Workers:
         """No more workers than there are tasks, but two at least, if there were: a worker may die, and a single one is this process.

@@ -103,7 +103,7 @@ SINKS: dict[str, Callable[..., Sink]] = {
 def check_sink(tool: str | None) -> None:
     """Raise `BadSetting` where a tool is named and there is none of that name."""
     if tool is not None and tool not in SINKS:
-        raise BadSetting(f"there is no logging to `{tool}`", fix=did_you_mean(tool, SINKS))
+        raise BadSetting(f"cannot log to `{tool}`", fix=did_you_mean(tool, SINKS))
 
 
 def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:

@@ -116,7 +116,7 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
     ranked = sorted(lines, key=lambda curves: order.get(curves.line.name, len(order)))
     achieving = [curves for curves in ranked if curves.final_success.max() == 1]
     for curves in sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked:
-        spec = curves.panel.specs(curves.line, curves.seeds)[int(np.argmax(curves.final_returns))]
+        spec = curves.specs[int(np.argmax(curves.final_returns))]
         if spec.agent.deep or isinstance(spec.agent, CountingQ) or not (store.folder(spec) / POLICY).exists():
             continue
         moments = store.run(spec).episode()
@@ -134,7 +134,7 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
 
 def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Markup) -> Section:
     here = [curves for _, curves in lines if curves.origin is None]
-    timings = [store.run(spec).timing for curves in here for spec in curves.panel.specs(curves.line, curves.seeds)]
+    timings = [store.run(spec).timing for curves in here for spec in curves.specs]
     seconds, when = sum(map(seconds_of, timings)), sorted(timing["finished"] for timing in timings)
     data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
     data.append(html("code", "figures/") + " (PDF and PNG)")

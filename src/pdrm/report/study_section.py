@@ -17,7 +17,6 @@ from pdrm.experiments.statistics import interquartile_mean_interval, probability
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
-from pdrm.learning.run import RunSpec
 from pdrm.report.curve_plots import overview_plot, panel_plot
 from pdrm.report.page import Markup, Section, badge, details, html, join, number, picture, table
 
@@ -108,7 +107,7 @@ def _results(lines: Sequence[Curves], store: Store) -> Markup:
 
 def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
     low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-    runs = [] if curves.origin else [store.run(spec) for spec in _specs(curves)]
+    runs = [] if curves.origin else [store.run(spec) for spec in curves.specs]
     rows = [run.result["rows"] for run in runs if "rows" in run.result]
     return [
         curves.line.name,
@@ -146,22 +145,19 @@ def seconds_of(timing: dict[str, Any]) -> float:
 
 def _notes(lines: Sequence[Curves]) -> Markup:
     """What the columns are, and why some cells are empty."""
-    scaled = all(curves.scaled for curves in lines)
-    notes = {
-        "Returns are medians, mapped returns interquartile means.": True,
-        "An interval needs more than one seed.": any(len(curves.seeds) == 1 for curves in lines),
+    unscaled = (
         f"{NOTHING} under “mapped return” and “to learn”: they need the lowest and the highest return of the task, and the domain "
-        "does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python).": not scaled,
-        f"{NOTHING} under “rows”: a network has none.": any(one.panel.agent(one.line).deep for one in lines),
-        f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above.": any(
-            curves.origin for curves in lines
-        ),
-    }
-    return html("p", " ".join(note for note, holds in notes.items() if holds), class_="soft")
-
-
-def _specs(curves: Curves) -> list[RunSpec]:
-    return curves.panel.specs(curves.line, curves.seeds)
+        "does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python)."
+    )
+    elsewhere = f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above."
+    notes = (
+        (True, "Returns are medians, mapped returns interquartile means."),
+        (any(len(curves.seeds) == 1 for curves in lines), "An interval needs more than one seed."),
+        (not all(curves.scaled for curves in lines), unscaled),
+        (any(curves.panel.agent(curves.line).deep for curves in lines), f"{NOTHING} under “rows”: a network has none."),
+        (any(curves.origin for curves in lines), elsewhere),
+    )
+    return html("p", " ".join(note for applies, note in notes if applies), class_="soft")
 
 
 def _improvements(lines: Sequence[Curves]) -> Markup:
@@ -195,14 +191,14 @@ def _settings(lines: Sequence[Curves], store: Store) -> Markup:
     first, *others = every.values()
     shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
     own = [curves for curves in lines if curves.origin is None]
-    versions = sorted({store.run(spec).timing["pdrm"] for curves in own for spec in _specs(curves)})
+    versions = sorted({store.run(spec).timing["pdrm"] for curves in own for spec in curves.specs})
     made = f" pdrm {', '.join(versions)}; each run's folder is named after its id, the hash of its settings."
     rows = [
         [
             curves.line.name,
             html("code", curves.line.agent_name),
             _listed({name: value for name, value in every[curves.line.name].items() if name not in shared}),
-            "recorded" if curves.origin else join((html("code", spec.id) for spec in _specs(curves)), " "),
+            "recorded" if curves.origin else join((html("code", spec.id) for spec in curves.specs), " "),
         ]
         for curves in lines
     ]

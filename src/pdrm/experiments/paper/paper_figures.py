@@ -59,7 +59,7 @@ LETTER = Study(
 
 SECONDS = {"5x5": 0.03, "10x10": 0.06, "20x20": 0.1}
 """The paper's limits of an episode, by the size of the maze."""
-A_SECOND = 1_000_000
+PER_SECOND = 1_000_000
 """Updates or operations that stand for a second."""
 MOST_OPERATIONS = 10_000_000
 """With the wall-clock limits, too: a single step can take more operations than any computer makes in a second."""
@@ -83,7 +83,7 @@ def _maze_line(name: str, size: str, **limit: float) -> Line:
 
 def _maze(size: str) -> Panel:
     """The paper's agents; and ours: no stack at all (k = 0), and counterfactuals that stay within bounds."""
-    budget, title = round(A_SECOND * SECONDS[size]), size.replace("x", "×")
+    budget, title = round(PER_SECOND * SECONDS[size]), size.replace("x", "×")
     lines = [_maze_line(name, size) for name in ("pdRM", "1-pdRM")]
     lines += [_maze_line(name, size, updates_per_episode=budget) for name in ("CpRM", "1-CpRM")]
     lines += [_maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")]
