@@ -120,17 +120,15 @@ def witness(k: int) -> tuple[Any, ...]:
 
 def sizes(name: str) -> dict[str, Any]:
     """How a domain's tables grow."""
-    world = pdrm.domain(name)
-    return sizes_record(world, pushdown_machine(world.machine or ""))
+    return sizes_record(pdrm.Task(name))
 
 
 def trade(name: str) -> tuple[Any, ...]:
     """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
-    world = pdrm.domain(name)
-    task = pushdown_machine(world.machine or "")
-    report = pdrm.check_k(world, task, range(3))
+    task = pdrm.Task(name)
+    report = pdrm.check_k(task, ks=range(3))
     best = report.record()["value_from_start"][0]
-    sizes = {size["what"]: size["reachable"] for size in sizes_record(world, task, ks=tuple(report.gaps))["sizes"]}
+    sizes = {size["what"]: size["reachable"] for size in sizes_record(task, ks=tuple(report.gaps))["sizes"]}
     kept = [round(100 * (1 - gap.gap[1] / best), 1) for gap in report.gaps.values()]
     rows = [sizes[f"{k}-policy"] for k in report.gaps]
     return [*(f"k = {k}" for k in report.gaps), "whole stack"], [*kept, 100.0], [*rows, sizes["full policy"]]

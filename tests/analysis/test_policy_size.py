@@ -13,7 +13,6 @@ from pdrm.analysis.size_claims import (
     _run_counting,
     _run_pushdown,
     all_words,
-    catalogue_record,
     measure_blowup,
     size_claims,
 )
@@ -33,7 +32,7 @@ from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.pushdown_analysis import stack_growth
-from pdrm.task import pushdown_machine
+from pdrm.task import Task, pushdown_machine
 from proofs import sizes as proof
 from tests.strategies import machines
 
@@ -177,7 +176,7 @@ def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text,
     growth = stack_growth(machine)
     counted = survey(all_words(machine), machine, 1).strings[-1]
     assert (counted, theorem_1(growth, 1), count_stack_strings(growth, 1)) == (strings, 3, 7)
-    record = sizes_record(all_words(machine), machine, steps=1)
+    record = sizes_record(Task(all_words(machine), machine), steps=1)
     assert record["holds"]
     assert record["sizes"][0]["printed_holds"] is False
 
@@ -281,7 +280,7 @@ def test_counter_configurations_are_those_of_the_automaton(name):
 
 
 def test_the_automaton_of_the_letters_counts_to_151():
-    record = sizes_record(domain("letter"), catalogue("letter"), counting=catalogue("letter-cra"), ks=())
+    record = sizes_record(Task("letter"), counting=catalogue("letter-cra"), ks=())
     automaton, counts, layer = catalogue("letter-cra"), {0}, {automaton_start()}
     for _ in range(150):  # an A at every second step
         layer = {automaton.step(here, frozenset("A")).after for here in layer}
@@ -315,7 +314,7 @@ def test_the_two_counters_stand_for_the_stacks():
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", DOMAINS)
 def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
-    record = catalogue_record(name, most=100_000)
+    record = sizes_record(Task(name), most=100_000)
     assert record["holds"]
     assert all(size["printed_holds"] for size in record["sizes"])
     assert json.loads(json.dumps(record)) == record
@@ -325,7 +324,9 @@ def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
 
 
 def test_the_claims():
-    facts = size_claims([catalogue_record("letter"), catalogue_record("maze-5x5", most=10_000)], measure_blowup(6, 6))
+    facts = size_claims(
+        [sizes_record(Task("letter")), sizes_record(Task("maze-5x5"), most=10_000)], measure_blowup(6, 6)
+    )
     assert [(fact["id"], fact["holds"]) for fact in facts] == [(f"size-{x}", True) for x in ("full", "k", "cra")]
     full, top, cra = (fact["numbers"] for fact in facts)
     assert 3.9 < full["maze-5x5"]["grows_last_step"] <= 4.0
@@ -336,7 +337,7 @@ def test_the_claims():
 
 
 def test_a_claim_that_does_not_hold_is_said_not_to():
-    record = catalogue_record("letter", steps=10)
+    record = sizes_record(Task("letter"), steps=10)
     record["sizes"][1]["holds"] = False
     record["sizes"][3]["holds"] = False
     row = measure_blowup(2, 2)[2]
@@ -359,7 +360,7 @@ def test_what_runs_met_goes_to_its_size():
         {"agent": "q", "k": "1", "rows": 30, "strings": None, "counters": None},
         {"agent": "cra-q", "k": "full", "rows": 80, "strings": None, "counters": 6},
     ]
-    record = sizes_record(domain("letter"), catalogue("letter"), steps=20, ks=(1, 2), seen=seen)
+    record = sizes_record(Task("letter"), steps=20, ks=(1, 2), seen=seen)
     met = {size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]] for size in record["sizes"]}
     assert met == {
         "stack strings": [("q", 2, 7)],

@@ -10,9 +10,9 @@ from pdrm.analysis.reach import find_views, survey
 from pdrm.analysis.size_claims import MOST_LABELS, all_words
 from pdrm.analysis.sizes import sizes_record, to_json
 from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
-from pdrm.language.loading import catalogue, parse
+from pdrm.language.loading import parse
+from pdrm.task import Task
 
 
 @pytest.mark.parametrize("first", [{}, {"start_label": 0}])
@@ -52,7 +52,7 @@ def test_more_labels_than_can_be_listed_are_refused():
 @pytest.mark.parametrize("settings", [{"steps": -1}, {"ks": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
     with pytest.raises(BadSetting, match="integers from 0 to"):
-        sizes_record(domain("letter"), catalogue("letter"), **settings)
+        sizes_record(Task("letter"), **settings)
 
 
 def test_a_number_that_is_not_known_stays_so():

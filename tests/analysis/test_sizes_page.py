@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.analysis.size_claims import DOMAINS, catalogue_record, measure_blowup
+from pdrm.analysis.size_claims import DOMAINS, measure_blowup
+from pdrm.analysis.sizes import sizes_record
 from pdrm.cli.size_command import number_text
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.task import Task
 
 pytestmark = pytest.mark.compiled
 
@@ -16,7 +18,7 @@ SHOWN = (1, 2, 4, 6, 8, 9, 10, 12, 14)
 
 
 def catalogue_line(name):
-    record = catalogue_record(name)
+    record = sizes_record(Task(name))
     strings, rows, *views = record["sizes"][:5]
     within = "" if rows["within"] == record["steps"] else f" in {rows['within']} steps"
     cells = [

@@ -23,9 +23,7 @@ class Certificate:
     """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
 
     >>> from pdrm.analysis.check_k import check_k
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> proof = check_k(domain("paint"), catalogue("paint"), ks=[5]).certificate(5, "start")
+    >>> proof = check_k("paint", ks=[5]).certificate(5, "start")
     >>> proof.question, proof.k, proof.says()
     ('start', 5, 'some 5-policy is optimal from the start')
     """
@@ -60,7 +58,7 @@ class Certificate:
     """The policy: environment state, machine state, the top k symbols, action."""
 
     def says(self) -> str:
-        """What it is a proof of, in words."""
+        """The statement it proves, in words."""
         far = "" if self.depth is None else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
         if self.height is not None and self.rule != "open":
             far += f", with stacks up to {self.height} symbols ({self.rule} beyond)"
@@ -75,19 +73,7 @@ class Certificate:
 
 
 def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate; whether it is right is for the checker, `verify`, to judge.
-
-    >>> import tempfile
-    >>> from pdrm.analysis.check_k import check_k
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> report = check_k(domain("paint"), catalogue("paint"), ks=[5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report.certificate(5, "everywhere").save(Path(folder) / "proof.json")
-    ...     proof = load_certificate(Path(folder) / "proof.json")
-    >>> proof.domain, proof.question, proof.k, len(proof.states)
-    ('paint', 'everywhere', 5, 5)
-    """
+    """Read a certificate that `Certificate.save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:
         record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         if record.pop("format", None) != FORMAT:

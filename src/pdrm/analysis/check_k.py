@@ -7,7 +7,7 @@ measures what each k costs (`k_gap`). A yes can be certified; `checker` then che
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -39,11 +39,11 @@ NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "fro
 FURTHER = "raise `most` or `depth`"
 """What may decide what is undecided."""
 CLOSED = 200_000
-"""A product with no more states than this is taken whole."""
+"""A product with no more states than this is explored completely."""
 ASKED = 5_000
-"""Of a larger one, states are asked about to the depth at which there are about so many."""
+"""In a larger one, the states to ask about: to the depth at which there are about so many."""
 MOST_STATES = 1_000_000
-"""States that are explored for their sake, at most."""
+"""States explored for their sake, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,17 +100,14 @@ class KReport:
             "states_looked_at": int(product.expanded.sum()),
             "decided": found.decided(),
             "value_from_start": list(found.values.at_start(product)),
-            "k": {
-                str(k): {question: answer.verdict for question, answer in asked.items()}
-                for k, asked in self.answers.items()
-            },
+            "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
-                str(k): {question: answer.depth for question, answer in asked.items() if answer.verdict == YES}
+                str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
                 for k, asked in self.answers.items()
             },
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
             "witnesses": {
-                str(k): {q: [one.record() for one in self.witness(k, q)] for q in asked if asked[q].witness}
+                str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].witness}
                 for k, asked in self.answers.items()
             },
             "gap": {
@@ -135,7 +132,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
     task: a `Task`; or a domain (by name, file or object), with a machine unless it comes with one.
-    Without a depth, all states are asked about where there are few enough, else those within as many steps as give some
+    Without a depth, all states are asked about if there are few enough, else those within as many steps as give some
     thousands of them.
 
     >>> report = check_k("paint", ks=range(6))
@@ -148,7 +145,10 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     wanted = check_ks(ks)
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
     product = FiniteProduct(given.finite, given.pushdown, bound, memory)
-    _check_start(product)
+    height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
+    if product.bound.height is not None and height > product.bound.height:
+        fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
+        raise BadSetting(fault, fix=f"allow it: --height {height} or more")
     if depth is None:
         product.explore(most=min(CLOSED, product.most_states))
         if product.expandable(product.frontier).size:
@@ -160,22 +160,8 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     return KReport(found, asked, {k: measure_gap(found, k, given["start"].choice) for k, given in asked.items()})
 
 
-def _check_start(product: FiniteProduct) -> None:
-    """Refuse a bound that the stack exceeds before the first step."""
-    height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
-    if product.bound.height is not None and height > product.bound.height:
-        fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
-        raise BadSetting(fault, fix=f"allow it: --height {height} or more")
-
-
 def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
-    """Write down the proof of a yes.
-
-    >>> report = check_k("paint", ks=[5])
-    >>> proof = certify(report.optimal, 5, "everywhere", report.answers[5]["everywhere"])
-    >>> len(proof.states), proof.exact["4"], proof.choice[0]
-    (5, '-5/6', (0, 1, [2, 1], 0))
-    """
+    """Write down the proof of a yes."""
     if answer.verdict != YES:
         raise BadCertificate(f"the answer is {answer.verdict}: only a yes has a certificate", fix="look at its witness")
     product = optimal.product
@@ -227,31 +213,28 @@ def format_report(
     """
     found, product = report.optimal, report.optimal.product
     low, high = found.values.at_start(product)
-    count = _count(len(found.asked), "state")
+    count, bound = _count(len(found.asked), "state"), product.bound
+    beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
     far = f"all {count}" if found.depth is None else f"{count} within {_count(found.depth, 'step')}"
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
-        f"no step limit{_format_bound(report)}",
+        f"no step limit{beyond}",
         f"{far}, {len(product):,} explored; the optimal value from the start is {format_value(low, high)}",
         "",
         "k    " + "".join(f"{NAMES[question]:<18}" for question in questions) + "loss of the best k-policy found",
     ]
     for k, found_at_k in report.answers.items():
-        cells = (
-            shade(_format_answer(found_at_k[q].verdict, found_at_k[q].depth), found_at_k[q].verdict) for q in questions
-        )
+        cells = (shade(_format_answer(found_at_k[q]), found_at_k[q].verdict) for q in questions)
         rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=max(abs(low), abs(high), 1e-9)))
     return [*rows, "", *(f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions)]
 
 
 def summarize(report: KReport, question: str, further: str = FURTHER) -> str:
-    """Sum up the answers to one question; a k that is not known to be enough is not called one that is not.
-
-    >>> summarize(check_k("paint", ks=range(3)), "start")
-    'no k tried is enough'
-    """
+    """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
     smallest = report.smallest(question)
-    fails, unknown = (_with_verdict(report, question, verdict) for verdict in (NO, UNDECIDED))
+    fails, unknown = (
+        [k for k, found in report.answers.items() if found[question].verdict == verdict] for verdict in (NO, UNDECIDED)
+    )
     if smallest is not None:
         depth = report.answers[smallest][question].depth
         far = "" if depth is None else f", within {_count(depth, 'step')} of the start"
@@ -261,10 +244,6 @@ def summarize(report: KReport, question: str, further: str = FURTHER) -> str:
         return "no k tried is enough"
     first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
     return f"{first}undecided for k = {format_numbers(unknown)}; {further}"
-
-
-def _with_verdict(report: KReport, question: str, verdict: str) -> list[int]:
-    return [k for k, found in report.answers.items() if found[question].verdict == verdict]
 
 
 def format_numbers(numbers: Iterable[int]) -> str:
@@ -293,14 +272,9 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" + "s" * (number != 1)
 
 
-def _format_bound(report: KReport) -> str:
-    bound = report.optimal.product.bound
-    return "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
-
-
-def _format_answer(verdict: str, depth: int | None) -> str:
-    text = verdict + (f" (depth {depth})" if verdict == YES and depth is not None else "")
-    return f"{text:<18}"
+def _format_answer(answer: Answer) -> str:
+    far = answer.verdict == YES and answer.depth is not None
+    return f"{answer.verdict + (f' (depth {answer.depth})' if far else ''):<18}"
 
 
 def _format_loss(low: float, high: float, scale: float) -> str:

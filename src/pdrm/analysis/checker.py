@@ -10,9 +10,10 @@ end that a step can have when only the top of the stack is known (`find_ends`), 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import product
 from typing import NamedTuple
 
 from pdrm.analysis.certificate import Certificate
@@ -41,13 +42,14 @@ def find_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
     >>> sorted((paid, str(end)) for paid, end in find_ends(echo, Configuration("speak", ("a",)), frozenset({"say_a"})))
     [(0.0, 'speak, (empty)'), (0.0, 'speak, a'), (0.0, 'speak, b'), (1.0, 'done, #')]
     """
-    rule, otherwise = machine.rule(here.state, label, here.top), machine.otherwise
-    if rule is None and otherwise.action == "error":
+    rule, otherwise, ends = machine.rule(here.state, label, here.top), machine.otherwise, here.top is None
+    if rule is not None:
+        todo: list[_Seen] = [(rule.target, rule.replacement(here.top), ends, rule.reward)]
+    elif otherwise.action == "error":
         return None
-    target = (otherwise.target or here.state) if rule is None else rule.target
-    known = here.stack if rule is None else rule.replacement(here.top)
-    seen: set[_Seen] = {(target, known, here.top is None, otherwise.reward if rule is None else rule.reward)}
-    found, todo = set[End](), list(seen)
+    else:
+        todo = [(otherwise.target or here.state, here.stack, ends, otherwise.reward)]
+    found, seen = set[End](), set(todo)
     after: list[_Seen]
     for state, symbols, all_known, paid in todo:
         if not symbols and not all_known:  # what lies below is seen only now: any symbol, or the end of the stack
@@ -94,22 +96,20 @@ class Problem:
         self.scale = largest_reward(domain, machine)
         self.states = (*machine.states, *machine.final)
         self.symbol = {name: number for number, name in enumerate(machine.stack, start=1)}
-        self.stacks: list[tuple[str, ...]] = [()]
+        stacks: list[Stack] = [()]
         for below, top in proof.stacks[1:]:
-            demand(0 <= below < len(self.stacks) and 1 <= top <= len(machine.stack), "a stack is out of order")
-            self.stacks.append((machine.stack[top - 1], *self.stacks[below]))
-        listed = [(s, self.states[u], self.stacks[node]) for s, u, node in proof.states]
-        self.number = {state: x for x, state in enumerate(listed)}
-        demand(len(self.number) == len(listed), "a state is listed twice")
-        self.listed = listed
+            demand(0 <= below < len(stacks) and 1 <= top <= len(machine.stack), "a stack is out of order")
+            stacks.append((machine.stack[top - 1], *stacks[below]))
+        self.listed = [(s, self.states[u], stacks[node]) for s, u, node in proof.states]
+        self.number = {state: x for x, state in enumerate(self.listed)}
+        demand(len(self.number) == len(self.listed), "a state is listed twice")
 
     @cached_property
     def starts(self) -> set[int]:
         """The numbers of the states that episodes start in."""
         arrays, found = self.domain.arrays, set()
-        for s, chance, label in zip(
-            arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist(), strict=True
-        ):
+        columns = arrays.start_state, arrays.start_probability, arrays.start_label
+        for s, chance, label in zip(*(column.tolist() for column in columns), strict=True):
             here = self.machine.begin().after
             if label != NO_LABEL and here.state not in self.machine.final:
                 here = self.machine.step(here, self.domain.labels[label]).after
@@ -119,20 +119,23 @@ class Problem:
 
     def steps(self, x: int) -> list[list[Step]]:
         """The outcomes of each action of a state."""
-        arrays = self.domain.arrays
         s, state, stack = self.listed[x]
         found = []
         for action in range(len(self.domain.actions)):
             outcomes = []
-            for o, chance in enumerate(exact_chances(*arrays.probability[s, action].tolist())):
-                if chance:
-                    step = self.machine.step(
-                        Configuration(state, stack), self.domain.labels[arrays.label[s, action, o]]
-                    )
-                    paid = simplify(float(step.reward + arrays.reward[s, action, o]), self.scale)
-                    outcomes.append(Step(chance, paid, self._place(int(arrays.next[s, action, o]), step.after, x)))
+            for chance, label, own, s2 in self._move_environment(s, action):
+                step = self.machine.step(Configuration(state, stack), self.domain.labels[label])
+                paid = simplify(step.reward + own, self.scale)
+                outcomes.append(Step(chance, paid, self._place(s2, step.after, x)))
             found.append(outcomes)
         return found
+
+    def _move_environment(self, s: int, action: int) -> Iterator[tuple[Fraction, int, float, int]]:
+        """The outcomes of an action in the environment: chance, label, reward and the state after it."""
+        arrays = self.domain.arrays
+        columns = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
+        chances = exact_chances(*arrays.probability[s, action].tolist())
+        return (outcome for outcome in zip(chances, *columns, strict=True) if outcome[0])
 
     def _place(self, s: int, here: Configuration, before: int) -> int:
         """The number of a state; what the rule at the bound says for one with a higher stack."""
@@ -143,38 +146,26 @@ class Problem:
                 return before
             if self.proof.rule == "fail":
                 return OVER
-        x = self.number.get((s, here.state, here.stack))
-        demand(x is not None, f"the state {(s, here.state, here.stack)} is missing")
-        return x if x is not None else OVER
-
-    def top(self, x: int) -> int:
-        """The number of a state's top symbol, 0 for the empty stack."""
-        stack = self.listed[x][2]
-        return self.symbol[stack[0]] if stack else 0
+        state = s, here.state, here.stack
+        demand(state in self.number, f"the state {state} is missing")
+        return self.number[state]
 
     def steps_by_top(self, s: int, u: int, top: int) -> list[Ends]:
         """[action][outcome]: every end it can have, over all stacks below the top symbol: where the rule at the bound
         says so, also to stay, or for the episode to be over. Nothing where the environment is over, or where a label has
         no move (such a state is an error, wherever it is reached)."""
-        arrays, found = self.domain.arrays, []
-        instead: dict[str, list[tuple[int, int, int] | None]] = {"block": [(s, u, top)], "fail": [None]}
-        if arrays.terminal[s]:
+        found: list[Ends] = []
+        instead: dict[str, list[tuple[int, int, int] | None]] = {"open": [], "block": [(s, u, top)], "fail": [None]}
+        if self.domain.arrays.terminal[s]:
             return []
         for action in range(len(self.domain.actions)):
             outcomes: Ends = []
-            for o, chance in enumerate(exact_chances(*arrays.probability[s, action].tolist())):
-                if chance:
-                    ends = self._find_ends(u, top, int(arrays.label[s, action, o]))
-                    if ends is None:
-                        return []
-                    s2, own = int(arrays.next[s, action, o]), float(arrays.reward[s, action, o])
-                    outcomes.append(
-                        [
-                            (chance, simplify(paid + own, self.scale), at)
-                            for paid, after in ends
-                            for at in (self._abstract(s2, after), *instead.get(self.proof.rule, []))
-                        ]
-                    )
+            for chance, label, own, s2 in self._move_environment(s, action):
+                ends = self._find_ends(u, top, label)
+                if ends is None:
+                    return []
+                pays = [(simplify(paid + own, self.scale), self._abstract(s2, after)) for paid, after in ends]
+                outcomes.append([(chance, paid, at) for paid, to in pays for at in (to, *instead[self.proof.rule])])
             found.append(outcomes)
         return found
 
@@ -201,7 +192,7 @@ Outermost = Callable[[Iterable[Fraction]], Fraction]
 
 
 def find_fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> str | None:
-    """What is wrong with a certificate, or None where it proves what it says."""
+    """What is wrong with a certificate; None where it proves what it says."""
     try:
         verify(domain, machine, proof)
     except PdrmError as error:
@@ -215,33 +206,28 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
 
     >>> from dataclasses import replace
     >>> from pdrm.analysis.check_k import check_k
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> where, machine = domain("paint"), catalogue("paint")
-    >>> proof = check_k(where, machine, ks=[5]).certificate(5, "everywhere")
-    >>> verify(where, machine, proof)
-    >>> find_fault(where, machine, replace(proof, k=4))
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint")
+    >>> proof = check_k(paint, ks=[5]).certificate(5, "everywhere")
+    >>> verify(paint.finite, paint.pushdown, proof)
+    >>> find_fault(paint.finite, paint.pushdown, replace(proof, k=4))
     'no action is chosen for (0, 1, (2, 2, 2, 2))'
     """
     try:
-        _verify(domain, machine, proof)
+        demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
+        demand(0 <= proof.discount < 1, "the discount is out of range")
+        demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
+        demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
+        _Check(Problem(domain, machine, proof)).run()
     except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
         demand(False, f"it is damaged: {error!r}")
-
-
-def _verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
-    demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
-    demand(0 <= proof.discount < 1, "the discount is out of range")
-    demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
-    demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
-    _Check(Problem(domain, machine, proof), proof).run()
 
 
 class _Check:
     """The parts of a proof, checked one after the other."""
 
-    def __init__(self, problem: Problem, proof: Certificate) -> None:
-        self.problem, self.proof = problem, proof
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.proof = problem, (proof := problem.proof)
         self.expanded = [bool(flag) for flag in proof.looked]
         self.steps = {x: problem.steps(x) for x in range(len(problem.listed)) if self.expanded[x]}
         self.lower = [Fraction(value) for value in proof.lower]
@@ -259,55 +245,38 @@ class _Check:
         self._check_question()
 
     def _evaluate(self, outcomes: list[Step], value: list[Fraction] | dict[int, Fraction]) -> Fraction:
-        gamma = self.problem.discount
-        return sum(
-            (p * (paid + (gamma * value[y] if gamma and y != OVER else 0)) for p, paid, y in outcomes),
-            Fraction(0),
-        )
+        gamma, total = self.problem.discount, Fraction(0)
+        for p, paid, y in outcomes:
+            total += p * (paid + (gamma * value[y] if gamma and y != OVER else 0))
+        return total
 
     def _check_bounds_by_top(self) -> None:
         """The bounds by top symbol do not move outwards, and those of frontier states are no tighter."""
-        problem = self.problem
-        for s in range(problem.domain.states):
-            for u in range(len(problem.machine.states)):
-                for top in range(len(problem.machine.stack) + 1):
-                    actions = problem.steps_by_top(s, u, top)
-                    if actions:
-                        high = max(self._evaluate_by_top(actions, self.proof.glimpse_upper, max))
-                        low = max(self._evaluate_by_top(actions, self.proof.glimpse_lower, min))
-                        demand(high <= self.proof.glimpse_upper[s][u][top], f"no upper bound at {(s, u, top)}")
-                        demand(low >= self.proof.glimpse_lower[s][u][top], f"no lower bound at {(s, u, top)}")
+        problem, machine = self.problem, self.problem.machine
+        lower, upper = self.proof.glimpse_lower, self.proof.glimpse_upper
+        tops = range(len(machine.stack) + 1)
+        for s, u, top in product(range(problem.domain.states), range(len(machine.states)), tops):
+            actions = problem.steps_by_top(s, u, top)
+            if actions:
+                high = max(self._evaluate_by_top(outcomes, upper, max) for outcomes in actions)
+                low = max(self._evaluate_by_top(outcomes, lower, min) for outcomes in actions)
+                demand(high <= upper[s][u][top], f"the upper bound at {(s, u, top)} does not hold")
+                demand(low >= lower[s][u][top], f"the lower bound at {(s, u, top)} does not hold")
         for x, expanded in enumerate(self.expanded):
             if not expanded:
-                s, state, _ = problem.listed[x]
-                u, top = problem.states.index(state), problem.top(x)
-                demand(
-                    self.upper[x] >= Fraction(self.proof.glimpse_upper[s][u][top]),
-                    f"state {x} is on the frontier, and its bounds are too tight",
-                )
-                demand(
-                    self.lower[x] <= Fraction(self.proof.glimpse_lower[s][u][top]),
-                    f"state {x} is on the frontier, and its bounds are too tight",
-                )
+                s, state, stack = problem.listed[x]
+                u, top = problem.states.index(state), problem.symbol[stack[0]] if stack else 0
+                outside = self.upper[x] >= Fraction(upper[s][u][top]) and self.lower[x] <= Fraction(lower[s][u][top])
+                demand(outside, f"state {x} is on the frontier, and its bounds are too tight")
 
-    def _evaluate_by_top(
-        self, actions: list[Ends], bounds: list[list[list[float]]], outermost: Outermost
-    ) -> list[Fraction]:
-        """The value of each action where the stack below the top is the best, or the worst, for each outcome."""
-        gamma = self.problem.discount
-        return [
-            sum(
-                (
-                    outermost(
-                        p * (paid + (gamma * Fraction(bounds[at[0]][at[1]][at[2]]) if at else 0))
-                        for p, paid, at in ends
-                    )
-                    for ends in outcomes
-                ),
-                Fraction(0),
+    def _evaluate_by_top(self, outcomes: Ends, bounds: list[list[list[float]]], outermost: Outermost) -> Fraction:
+        """The value of an action where the stack below the top is the best, or the worst, for each outcome."""
+        gamma, total = self.problem.discount, Fraction(0)
+        for ends in outcomes:
+            total += outermost(
+                p * (paid + (gamma * Fraction(bounds[at[0]][at[1]][at[2]]) if at else 0)) for p, paid, at in ends
             )
-            for outcomes in actions
-        ]
+        return total
 
     def _check_bounds(self) -> None:
         """Bounds of expanded states do not move outwards; which actions are left in play by them."""

@@ -9,6 +9,7 @@ themselves unknown. Fractions: exact values of states from which actions in play
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ Row = tuple[Fraction, dict[int, Fraction]]
 def find_blocks(
     product: FiniteProduct, region: Numbers, possible: Flags, given: dict[int, int]
 ) -> tuple[Numbers, Numbers]:
-    """[x]: the block of each state (equal find_blocks, equal values), and [x, action]: what an action offers, EXCLUDED where
+    """[x]: the block of each state (equal blocks, equal values), and [x, action]: what an action offers, EXCLUDED where
     it is not in play (equal offers of one state, equal values).
 
     `region` holds the states that possible actions reach, the frontier included; `given` numbers states whose values are
@@ -53,7 +54,9 @@ def find_blocks(
     offset, kinds = int(block.max()) + 1, 0
     while True:
         offer = _number_offers(steps, block[following], allowed)
-        fresh = _number_rows([block[free], *_drop_repeats(offer).T])
+        ordered = np.sort(offer, axis=1)  # each state's offers as a set: sorted, repetitions struck out
+        ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = EXCLUDED
+        fresh = _number_rows([block[free], *np.sort(ordered, axis=1).T])
         found = int(fresh.max(initial=-1)) + 1
         block[free] = offset + fresh
         if found == kinds:
@@ -82,22 +85,13 @@ def _number_offers(steps: Numbers, after: Numbers, allowed: Flags) -> Numbers:
     return np.where(allowed, _number_rows(columns).reshape(allowed.shape), EXCLUDED)
 
 
-def _drop_repeats(offer: Numbers) -> Numbers:
-    """Each state's offers as a set: sorted, repetitions struck out."""
-    ordered = np.sort(offer, axis=1)
-    repeated = np.zeros(ordered.shape, np.bool_)
-    repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-    return np.sort(np.where(repeated, EXCLUDED, ordered), axis=1)
-
-
 def _number_rows(columns: list[Numbers]) -> Numbers:
     """A number for each row of some columns, equal for equal rows."""
     number = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
     for column in columns[1:]:
         inverse = np.unique(column, return_inverse=True)[1].astype(np.int64)
-        number = np.unique(number * (int(inverse.max(initial=0)) + 1) + inverse, return_inverse=True)[1].astype(
-            np.int64
-        )
+        pair = number * (int(inverse.max(initial=0)) + 1) + inverse
+        number = np.unique(pair, return_inverse=True)[1].astype(np.int64)
     return number
 
 
@@ -113,14 +107,6 @@ def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, poss
     """Solve a region that its possible actions do not leave; None where too many states depend on each other.
 
     With a discount of 0 any region will do: no state depends on another.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
-    >>> product.explore()
-    >>> everywhere = np.ones((len(product), 5), np.bool_)
-    >>> solve_exactly(product, 0.99, np.arange(5), everywhere).value[4]
-    Fraction(-5, 6)
     """
     scale = largest_reward(product.domain, product.machine)
     rows = {int(x): _write_equations(product, discount, int(x), possible[x], scale) for x in region}
@@ -129,14 +115,14 @@ def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, poss
         value = _evaluate_policy({x: rows[x][policy[x]] for x in rows})
         if value is None:
             return None
-        better = {}
-        optimal = {}
+        better, optimal = {}, {}
         for x, actions in rows.items():
-            q_values = {action: _evaluate_action(row, value) for action, row in actions.items()}
+            q_values = {action: _evaluate_row(row, value) for action, row in actions.items()}
             best = max(q_values.values())
+            tied = [action for action, q in q_values.items() if q == best]
             if best > value[x]:
-                better[x] = max(q_values, key=lambda action: q_values[action])
-            optimal[x] = sum(1 << action for action, q in q_values.items() if q == best)
+                better[x] = tied[0]
+            optimal[x] = sum(1 << action for action in tied)
         if not better:
             return Exact(value, optimal)
         policy |= better
@@ -159,7 +145,7 @@ def _write_equations(product: FiniteProduct, discount: float, x: int, possible: 
     return found
 
 
-def _evaluate_action(row: Row, value: dict[int, Fraction]) -> Fraction:
+def _evaluate_row(row: Row, value: dict[int, Fraction]) -> Fraction:
     paid, leads = row
     return paid + sum((p * value[y] for y, p in leads.items()), Fraction(0))
 
@@ -169,13 +155,11 @@ def _evaluate_policy(rows: dict[int, Row]) -> dict[int, Fraction] | None:
     number = {x: i for i, x in enumerate(rows)}
     widest = max((len(leads) for _, leads in rows.values()), default=1)
     graph = np.full((len(rows), max(1, widest)), END, np.int32)
-    for x, (_, leads) in rows.items():
-        for place, y in enumerate(leads):
-            graph[number[x], place] = number[y]
+    for i, (_, leads) in enumerate(rows.values()):
+        graph[i, : len(leads)] = [number[y] for y in leads]
     order, first = find_components(graph)
-    names = list(rows)
-    value: dict[int, Fraction] = {}
-    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+    names, value = list(rows), dict[int, Fraction]()
+    for begin, end in pairwise(first.tolist()):
         members = [names[i] for i in order[begin:end].tolist()]
         if len(members) > MOST_TOGETHER:
             return None
@@ -189,28 +173,16 @@ def _eliminate(members: list[int], rows: dict[int, Row], known: dict[int, Fracti
     inside = set(members)
     for x in members:
         paid, leads = rows[x]
-        constant = paid + sum((p * known[y] for y, p in leads.items() if y not in inside), Fraction(0))
-        row: Row = (constant, {y: p for y, p in leads.items() if y in inside})
-        for y in members:  # replace the states that were solved for before
-            if y == x:
-                break
-            row = _substitute(row, y, equations[y])
-        constant, left = row
+        constant = _evaluate_row((paid, {y: p for y, p in leads.items() if y not in inside}), known)
+        left = {y: p for y, p in leads.items() if y in inside}
+        for y, (other, through) in equations.items():  # replace the states that were solved for before
+            if weight := left.pop(y, None):
+                constant += weight * other
+                for z, p in through.items():
+                    left[z] = left.get(z, Fraction(0)) + weight * p
         own = 1 - left.pop(x, Fraction(0))
         equations[x] = constant / own, {y: p / own for y, p in left.items()}
     found: dict[int, Fraction] = {}
     for x in reversed(members):
-        constant, left = equations[x]
-        found[x] = constant + sum((p * found[y] for y, p in left.items()), Fraction(0))
+        found[x] = _evaluate_row(equations[x], found)
     return found
-
-
-def _substitute(row: Row, y: int, equation: Row) -> Row:
-    """A row with one state replaced by what it equals."""
-    constant, leads = row
-    weight = leads.pop(y, None)
-    if weight is None:
-        return row
-    for z, p in equation[1].items():
-        leads[z] = leads.get(z, Fraction(0)) + weight * p
-    return constant + weight * equation[0], leads

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
@@ -27,7 +26,7 @@ class Choice:
     """A policy that is allowed wherever it leads."""
 
     action: dict[int, int]
-    """The action of each class it reaches, by a state of it."""
+    """The action of each class it reaches, by a member of it."""
     cut: bool
     """Whether it leads to states of which nothing is known."""
 
@@ -58,8 +57,7 @@ def search_policy(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[
 def class_of(product: FiniteProduct, x: int, k: int) -> Class:
     """What a k-policy sees of a product state."""
     states = product.states
-    top = product.stacks.stack_of(int(states.node[x]))[:k]
-    return int(states.place[x]), int(states.state[x]), top
+    return int(states.place[x]), int(states.state[x]), product.stacks.stack_of(int(states.node[x]))[:k]
 
 
 @dataclass(slots=True)
@@ -81,7 +79,7 @@ class _Search:
     names: dict[int, Class] = field(default_factory=dict)
 
     def run(self) -> Choice | tuple[int, ...] | None:
-        self._reach(np.unique(self.product.starts))
+        self._reach(np.unique(self.product.starts).tolist())
         clash: tuple[int, ...] = ()
         done = 0
         for _ in range(MOST_STEPS):
@@ -122,11 +120,11 @@ class _Search:
 
     def _follow(self, x: int, action: int) -> None:
         if self.ahead:
-            self._reach(self.product.next[x, action])
+            self._reach(self.product.next[x, action].tolist())
 
-    def _reach(self, after: Integers | Numbers) -> None:
+    def _reach(self, after: list[int]) -> None:
         """Note the states a step leads to."""
-        for y in after.tolist():
+        for y in after:
             if y == END or y in self.seen:
                 continue
             if self.asked[y] or (self.product.states.expanded[y] and self.allowed[y]):
@@ -147,8 +145,8 @@ class _Search:
 
     def _find_clash(self, done: int, name: Class) -> tuple[int, ...]:
         """The states of one class that were reached and do not agree: two of them where two do not."""
-        alike = [x for x in self.reached[: done + 1] if self._class(x) == name]
-        for x in alike[:-1]:
-            if not self.allowed[x] & self.allowed[alike[-1]]:
-                return x, alike[-1]
-        return tuple(alike)
+        *earlier, last = (x for x in self.reached[: done + 1] if self._class(x) == name)
+        for x in earlier:
+            if not self.allowed[x] & self.allowed[last]:
+                return x, last
+        return *earlier, last

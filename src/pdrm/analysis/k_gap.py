@@ -12,9 +12,8 @@ import numpy as np
 
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import classify
-from pdrm.analysis.value_kernel import evaluate, occupancy, q_values
+from pdrm.analysis.value_kernel import evaluate, measure_occupancy, q_values
 from pdrm.product.finite_kernel import END, Floats, Numbers
-from pdrm.product.finite_product import FiniteProduct
 
 SWEEPS = 2_000
 ROUNDS = 30
@@ -22,7 +21,12 @@ ROUNDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The loss of the best k-policy found, and how much states that look alike disagree."""
+    """The loss of the best k-policy found, and how much states that look alike disagree.
+
+    >>> from pdrm.analysis.check_k import check_k
+    >>> [round(gap.gap[1], 3) for gap in check_k("paint", ks=(0, 1, 5)).gaps.values()]
+    [0.123, 0.123, 0.0]
+    """
 
     optimal: tuple[float, float]
     """The interval of V* from the start."""
@@ -40,18 +44,9 @@ class Gap:
 
 
 def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap:
-    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action).
-
-    >>> from pdrm.analysis.optimal import find_optimal
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> found = find_optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
-    >>> [round(measure_gap(found, k).gap[1], 3) for k in (0, 1, 5)]
-    [0.123, 0.123, 0.0]
-    """
+    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action)."""
     product = optimal.product
-    everyone = np.arange(len(product))
-    number = classify(product, everyone, k)
+    number = classify(product, np.arange(len(product)), k)
     action = _vote(optimal, number)
     for x, a in (choice or {}).items():
         action[number == number[x]] = a
@@ -80,35 +75,25 @@ def _vote(optimal: Optimal, number: Numbers) -> Numbers:
 def _evaluate_hopefully(optimal: Optimal, action: Numbers) -> tuple[float, Floats]:
     """A policy's value from the start and everywhere, if it went on optimally from frontier states."""
     value, _ = _evaluate(optimal, action, optimal.values.lower)
-    return _average_over_starts(optimal.product, value), value
+    return optimal.product.average_over_starts(value), value
 
 
 def _bound_policy(optimal: Optimal, action: Numbers) -> tuple[float, float]:
     """The interval of a policy's value from the start, whatever it does in frontier states."""
-    low, below = _evaluate(optimal, action, _bound_below(optimal))
+    product, known = optimal.product, optimal.values.known
+    lowest = min(0.0, float(product.reward.min(initial=0.0))) / (1 - optimal.values.discount)
+    worst = np.full(len(product), lowest if known is None else min(lowest, known.worst))
+    low, below = _evaluate(optimal, action, worst)
     high, above = _evaluate(optimal, action, optimal.values.upper)
-    return _average_over_starts(optimal.product, low) - below, _average_over_starts(optimal.product, high) + above
+    return product.average_over_starts(low) - below, product.average_over_starts(high) + above
 
 
 def _evaluate(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats, float]:
     """A policy's values, with those of frontier states given, and how far they may be wrong."""
     product, values = optimal.product, optimal.values
     value = np.where(product.expanded, 0.0, beyond)
-    error = evaluate(*product.steps, product.expanded, values.discount, action, value, SWEEPS)
+    error = evaluate(product.steps, product.expanded, values.discount, action, value, SWEEPS)
     return value, (error + values.slack) / (1 - values.discount)
-
-
-def _bound_below(optimal: Optimal) -> Floats:
-    """A lower bound of what any policy gets from a frontier state."""
-    product, discount = optimal.product, optimal.values.discount
-    lowest = min(0.0, float(product.reward.min(initial=0.0))) / (1 - discount)
-    known = optimal.values.known
-    return np.full(len(product), lowest if known is None else min(lowest, known.worst))
-
-
-def _average_over_starts(product: FiniteProduct, value: Floats) -> float:
-    after = np.where(product.starts == END, 0.0, value[product.starts] if len(value) else 0.0)
-    return float((product.start_probability * (product.start_paid + after)).sum())
 
 
 def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:
@@ -117,8 +102,9 @@ def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) 
     begin = np.zeros(len(product))
     there = product.starts != END
     np.add.at(begin, product.starts[there], product.start_probability[there])
-    often = occupancy(product.next, product.place, product.probability, optimal.values.discount, action, begin, SWEEPS)
-    q = q_values(*product.steps, optimal.values.discount, value) * often[:, None]
+    discount = optimal.values.discount
+    often = measure_occupancy(product.steps, discount, action, begin, SWEEPS)
+    q = q_values(product.steps, discount, value) * often[:, None]
     total = np.zeros((int(number.max(initial=0)) + 1, q.shape[1]))
     np.add.at(total, number, q)
     best = total.argmax(axis=1)

@@ -17,7 +17,7 @@ from pdrm.analysis.graph_kernel import mark_reached, mark_unsure
 from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Values, bound_values
 from pdrm.errors import BadSetting
-from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
+from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
 Watch = Callable[[int, int], None]
@@ -38,7 +38,14 @@ TO_THE_END = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimal:
-    """What is known of the optimal actions of the states that were asked about."""
+    """What is known of the optimal actions of the states that were asked about.
+
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint")
+    >>> found = find_optimal(FiniteProduct(paint.finite, paint.pushdown), 0.99)
+    >>> [bin(int(actions)) for actions in found.surely]
+    ['0b1', '0b10', '0b100', '0b1000', '0b10000']
+    """
 
     product: FiniteProduct
     values: Values
@@ -70,15 +77,7 @@ def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     rounds: int = 1_000,
     watch: Watch | None = None,
 ) -> Optimal:
-    """Find the optimal actions of all states within `depth` steps, expanding further only where they depend on it.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
-    >>> found = find_optimal(product, 0.99)
-    >>> [bin(int(actions)) for actions in found.surely]
-    ['0b1', '0b10', '0b100', '0b1000', '0b10000']
-    """
+    """Find the optimal actions of all states within `depth` steps, expanding further only where they depend on it."""
     actions = len(product.domain.actions)
     if actions > MOST_ACTIONS:
         fault = f"domain `{product.domain.name}` has {actions} actions"
@@ -133,7 +132,7 @@ def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> 
 
 def _find_hopeful(product: FiniteProduct, found: Values, begin: Numbers) -> Numbers:
     """The frontier states that the most hopeful actions lead to: only they can lower the upper bounds."""
-    upper = _q_values(product, found, found.upper)
+    upper = q_values(product.steps, found.discount, found.upper)
     hopeful = upper >= upper.max(axis=1, keepdims=True) - 2 * found.slack
     return product.expandable(np.flatnonzero(_mark_relevant(product, found, hopeful, begin) & ~product.expanded))
 
@@ -149,16 +148,11 @@ def _mark_relevant(product: FiniteProduct, found: Values, possible: Flags, begin
 
 def mark_possible(product: FiniteProduct, found: Values) -> Flags:
     """[x, action]: whether no other action is certainly better. All actions of a frontier state are possible."""
-    lower = _q_values(product, found, found.lower) - found.slack
-    upper = _q_values(product, found, found.upper) + found.slack
+    lower = q_values(product.steps, found.discount, found.lower) - found.slack
+    upper = q_values(product.steps, found.discount, found.upper) + found.slack
     possible: Flags = upper >= lower.max(axis=1, keepdims=True)
     possible[~product.expanded] = True
     return possible
-
-
-def _q_values(product: FiniteProduct, found: Values, value: Floats) -> Floats:
-    """[x, action]: the value of each action, by these values of states."""
-    return q_values(*product.steps, found.discount, value)
 
 
 def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:

@@ -59,13 +59,7 @@ def exact_chances(*probabilities: float) -> tuple[Fraction, ...]:
 
 
 def largest_reward(domain: FiniteDomain, machine: PushdownRewardMachine) -> float:
-    """The size of what a step's reward is added up from.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> largest_reward(domain("deliver-8"), catalogue("deliver"))
-    1000.5
-    """
+    """The size of what a step's reward is added up from."""
     paid = [machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]
     own = np.abs(domain.arrays.reward[domain.arrays.probability > 0])
     return max(map(abs, paid)) + float(own.max(initial=0.0))

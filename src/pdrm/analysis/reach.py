@@ -1,6 +1,6 @@
 """What of a product can be reached within n steps: whole stacks one by one, and views of stacks without listing the stacks.
 
-`reached` surveys the finite product step by step and stops at the last step that fits in `most` product states, because whole
+`survey` walks the finite product step by step and stops at the last step that fits in `most` product states, because whole
 stacks may grow exponentially (Theorem 1). `find_views` counts what a k-policy sees without that limit: the reachable stacks
 of a pushdown system form a regular language (Büchi), and saturation (post*) builds an automaton that accepts it. From a
 control (environment state, machine state) it reads a stack, top first. With a weight on each edge, the least sum along a way
@@ -24,12 +24,18 @@ from pdrm.product.finite_kernel import Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
 MOST_ROWS = 1_000_000
-"""Product states met at most, unless more are asked for."""
+"""Product states that a survey finds, at most, unless more are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What is reached within 0, 1, 2, … steps, each number counting all steps up to its own."""
+    """What is reached within 0, 1, 2, … steps, each number counting all steps up to its own.
+
+    >>> from pdrm.task import Task
+    >>> maze = Task("maze-5x5")
+    >>> survey(maze.finite, maze.pushdown, steps=4).strings
+    (1, 5, 21, 85, 341)
+    """
 
     rows: tuple[int, ...]
     """Product states in which the agent acts: rows of a policy that sees the whole stack."""
@@ -54,49 +60,26 @@ def survey(
     domain: FiniteDomain, machine: PushdownRewardMachine, steps: int | None = None, most: int = MOST_ROWS
 ) -> Reached:
     """Count what is reached within 0, 1, 2, … steps: up to so many (the domain's limit unless given), or as many as find at
-    most `most` product states.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> walk = survey(domain("maze-5x5"), catalogue("treasure-maze"), steps=4)
-    >>> walk.strings, walk.rows
-    ((1, 5, 21, 85, 341), (1, 5, 21, 85, 341))
-    """
+    most `most` product states."""
     product = FiniteProduct(domain, machine, survey=True)
     limit = domain.step_limit if steps is None else steps
-    rows, strings, counters = list[int](), list[int](), list[int]()
-    stacks, below = _Distinct(), _Distinct()
-    first, acting = 0, 0
+    rows, ends = list[int](), [0]
     while True:
-        last = len(product)
-        node = product.states.node[first:last]
+        first, last = ends[-1], len(product)
         edge = first + np.flatnonzero(~product.expanded[first:])
-        acting += len(edge)
-        rows.append(acting)
-        strings.append(stacks.add(node))
-        counters.append(below.add(product.stacks.parent[node]))
+        rows.append(len(edge) + (rows[-1] if rows else 0))
+        ends.append(last)
         closed = first == last
         if closed or len(rows) > limit or not product.expand(edge, most):
-            return Reached(tuple(rows), tuple(strings), tuple(counters), closed)
-        first = last
+            node = product.states.node[:last]
+            strings, counters = (_count_distinct(x, ends[1:]) for x in (node, product.stacks.parent[node]))
+            return Reached(tuple(rows), strings, counters, closed)
 
 
-class _Distinct:
-    """Counts different numbers that come in portions."""
-
-    def __init__(self) -> None:
-        self.count, self._seen = 0, np.zeros(1024, np.bool_)
-
-    def add(self, numbers: Integers) -> int:
-        """How many different ones there have been, these included."""
-        room = int(numbers.max(initial=0)) + 1
-        if room > len(self._seen):
-            self._seen = np.concatenate([self._seen, np.zeros(room, np.bool_)])
-        new = numbers[~self._seen[numbers]]
-        if len(new):
-            self._seen[new] = True
-            self.count += len(np.unique(new))
-        return self.count
+def _count_distinct(numbers: Integers, ends: list[int]) -> tuple[int, ...]:
+    """How many different numbers there are before each of these places."""
+    first = np.sort(np.unique(numbers, return_index=True)[1])
+    return tuple(np.searchsorted(first, ends).tolist())
 
 
 MOST_EDGES = 20_000_000
@@ -122,9 +105,9 @@ class Ways(NamedTuple):
 class Views:
     """The automaton of all reachable stacks of a product.
 
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> views = find_views(domain("maze-20x20"), catalogue("treasure-maze"))
+    >>> from pdrm.task import Task
+    >>> maze = Task("maze-20x20")
+    >>> views = find_views(maze.finite, maze.pushdown)
     >>> [len(views.steps(k)) for k in (0, 1, 2)]
     [417, 1663, 6558]
     >>> views.within(1, 10), views.within(1, 300)
@@ -163,12 +146,12 @@ class Views:
     def _fewest(self, k: int, begin: int, end: int, symbols: int) -> Numbers:
         """The fewest steps to each row of the controls whose edges these are."""
         edges = begin + np.flatnonzero(self._acts(slice(begin, end)))
-        columns = (column[edges].astype(np.int64) for column in (self.source, self.symbol, self.target, self.weight))
-        ways = Ways(*columns)
+        columns = (self.source, self.symbol, self.target, self.weight)
+        ways = Ways(*(column[edges].astype(np.int64) for column in columns))
         if k == 0:
             ways = ways._replace(code=np.zeros_like(ways.code))
         for _ in range(1, k):
-            ways = self._on(_keep_lightest(ways), symbols)
+            ways = self._extend(_keep_lightest(ways), symbols)
         total = ways.weight + self.distance[ways.node]
         _, place = np.unique(ways.control * symbols ** max(1, k) + ways.code, return_inverse=True)
         fewest = np.full(int(place.max(initial=-1)) + 1, NEVER, np.int64)
@@ -186,13 +169,13 @@ class Views:
         acts: Flags = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
         return acts
 
-    def _on(self, ways: Ways, symbols: int) -> Ways:
+    def _extend(self, ways: Ways, symbols: int) -> Ways:
         """Each way with one symbol more; a stack that has ended gets the digit 0, which no symbol has."""
         count = np.maximum(1, self.first[ways.node + 1] - self.first[ways.node])
         way = np.repeat(np.arange(len(count)), count)
         edge = self.first[ways.node[way]] + np.arange(len(way)) - np.repeat(np.cumsum(count) - count, count)
         ended = self.first[ways.node[way]] == self.first[ways.node[way] + 1]
-        edge = np.where(ended, 0, edge)
+        edge[ended] = 0
         return Ways(
             ways.control[way],
             ways.code[way] * symbols + np.where(ended, 0, self.symbol[edge]),
@@ -248,7 +231,7 @@ def _measure_distances(edges: tuple[Integers, Integers, Integers, Integers], con
 def _keep_lightest(ways: Ways) -> Ways:
     """One way for each control, code and node: the shortest."""
     order = np.lexsort((ways.weight, ways.node, ways.code, ways.control))
-    sorted_ways = Ways(*(column[order] for column in ways))
-    same = [column[1:] == column[:-1] for column in sorted_ways[:3]]
-    new = np.concatenate([[True], ~(same[0] & same[1] & same[2])]) if len(order) else np.zeros(0, np.bool_)
-    return Ways(*(column[new] for column in sorted_ways))
+    ordered = np.stack(ways)[:, order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (ordered[:3, 1:] != ordered[:3, :-1]).any(axis=0)
+    return Ways(*ordered[:, new])

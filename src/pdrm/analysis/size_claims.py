@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from pdrm.analysis.reach import find_views
 from pdrm.analysis.sizes import Record, sizes_record, theorem_4
@@ -37,29 +36,14 @@ DOMAINS = ("letter", "maze-5x5", "maze-10x10", "maze-20x20", "multi-10x10", "del
 
 
 def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
-    """The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> all_words(catalogue("marked-palindrome")).actions
-    ('{}', '{0}', '{1}', '{x}')
-    """
-    labels = []
-    for label in machine.alphabet.labels():
-        labels.append(label)
-        if len(labels) > MOST_LABELS:
-            raise BadSetting(
-                f"`{machine.name}` has more than {MOST_LABELS:,} labels",
-                fix="declare events exclusive, or name a domain",
-            )
-    places = list(range(len(labels)))
+    """The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself."""
+    labels = list(islice(machine.alphabet.labels(), MOST_LABELS + 1))
+    if len(labels) > MOST_LABELS:
+        fault = f"`{machine.name}` has more than {MOST_LABELS:,} labels"
+        raise BadSetting(fault, fix="declare events exclusive, or name a domain")
+    following, label, actions = [[0] * len(labels)], [list(range(len(labels)))], tuple(map(label_text, labels))
     return from_arrays(
-        "all words",
-        [[0] * len(labels)],
-        [places],
-        labels,
-        step_limit=step_limit,
-        events=machine.events,
-        actions=tuple(map(label_text, labels)),
+        "all words", following, label, labels, step_limit=step_limit, events=machine.events, actions=actions
     )
 
 
@@ -123,13 +107,8 @@ def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[Counting
     here = {0}
     while True:
         found = explored.configurations
-        yield (
-            {
-                CountingConfiguration(states[found.state[number]], tuple(found.counters[found.node[number]].tolist()))
-                for number in here
-            },
-            most,
-        )
+        reached = {(states[found.state[x]], tuple(found.counters[found.node[x]].tolist())) for x in here}
+        yield {CountingConfiguration(*one) for one in reached}, most
         after = set()
         for number in here:
             for letter in range(len(LETTERS)):
@@ -144,18 +123,12 @@ def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[Counting
 def size_claims(records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None) -> list[Record]:
     """The facts size-full, size-k and size-cra; what is not given is measured (about ten seconds).
 
-    >>> facts = size_claims([catalogue_record("letter")], measure_blowup(4, 4))
+    >>> facts = size_claims([sizes_record(Task("letter"))], measure_blowup(4, 4))
     >>> [(fact["id"], fact["holds"]) for fact in facts]
     [('size-full', True), ('size-k', True), ('size-cra', True)]
     """
-    measured = [catalogue_record(name) for name in DOMAINS] if records is None else records
+    measured = [sizes_record(Task(name)) for name in DOMAINS] if records is None else records
     return [size_full(measured), size_k(measured), size_cra(measure_blowup() if blown is None else blown)]
-
-
-def catalogue_record(name: str, **settings: Any) -> Record:  # noqa: ANN401 - those of `sizes_record`
-    """The sizes of a domain of the catalogue with its own machine."""
-    task = Task(name)
-    return sizes_record(task.finite, task.pushdown, **settings)
 
 
 def size_full(records: Sequence[Record]) -> Record:
@@ -179,34 +152,24 @@ def size_full(records: Sequence[Record]) -> Record:
 
 def size_k(records: Sequence[Record]) -> Record:
     """Theorem 2: rows of a k-policy."""
+    sizes = {record["domain"]: [size for size in record["sizes"] if "k" in size] for record in records}
     numbers = {
-        record["domain"]: {
-            size["what"]: {"rows": size["reachable"], "bound": size["bound"]["exact"]} for size in _k_sizes(record)
-        }
-        for record in records
+        name: {size["what"]: {"rows": size["reachable"], "bound": size["bound"]["exact"]} for size in found}
+        for name, found in sizes.items()
     }
     claim = "Theorem 2: a k-policy has at most |S| |U| (|Γ|⁰ + … + |Γ|^k) rows, however long the episode"
-    holds = all(size["holds"] for record in records for size in _k_sizes(record))
+    holds = all(size["holds"] for found in sizes.values() for size in found)
     return {"id": "size-k", "claim": claim, "holds": holds, "numbers": numbers}
 
 
 def size_cra(blown: Sequence[Blowup]) -> Record:
     """Theorems 3 and 4: configurations of a counting automaton for marked palindromes."""
     states = len(pushdown_to_counting(pushdown_machine(MACHINE)).states)
-    numbers = {
-        "n": [row.n for row in blown],
-        "at_least": [row.least for row in blown],
-        "configurations": [row.configurations for row in blown],
-        "counters": [row.counters for row in blown],
-        "counters_within": [row.counters_within for row in blown],
-        "most_moves": [row.most_moves for row in blown],
-        "one_policy_rows": [row.one_policy_rows for row in blown],
-        "automaton_states": states,
+    columns = ("n", "least", "configurations", "counters", "counters_within", "most_moves", "one_policy_rows")
+    numbers: Record = {
+        "at_least" if name == "least" else name: [getattr(row, name) for row in blown] for name in columns
     }
+    numbers["automaton_states"] = states
     holds = all(row.configurations >= row.least and row.counters * states >= row.least for row in blown)
     claim = "Theorem 4: after n letters, an automaton for marked palindromes is in one of at least 2ⁿ configurations"
     return {"id": "size-cra", "claim": claim, "holds": holds, "numbers": numbers}
-
-
-def _k_sizes(record: Record) -> list[Record]:
-    return [size for size in record["sizes"] if "k" in size]

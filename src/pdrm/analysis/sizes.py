@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k import check_ks
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.product.finite_kernel import Numbers
+from pdrm.task import Task
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
 
 MOST_STEPS = 1_000_000
-"""Steps of an episode: the bounds have about as many digits."""
+"""Steps of an episode at most: the bounds have about as many digits."""
 
 Record = dict[str, Any]
 Seen = Mapping[str, Any]
@@ -41,9 +41,8 @@ def count_strings(symbols: int, length: int) -> int:
     [4, 15, 156]
     """
     if symbols < 1 or length < 0:
-        raise BadSetting(
-            f"{symbols} symbols and length {length}", fix="use at least one symbol and a non-negative length"
-        )
+        fault = f"{symbols} symbols and length {length}"
+        raise BadSetting(fault, fix="use at least one symbol and a non-negative length")
     return length + 1 if symbols == 1 else (symbols ** (length + 1) - 1) // (symbols - 1)
 
 
@@ -53,8 +52,6 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
     Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
     None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `count_stack_strings`.
 
-    >>> theorem_1(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
-    2047
     >>> theorem_1(StackGrowth(symbols=1, added=2, silent_pushes=1, begun=1, step=4), 10)
     41
     """
@@ -64,11 +61,7 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
 
 
 def theorem_2(growth: StackGrowth, k: int) -> int:
-    """Theorem 2, a k-policy: the strings of at most k symbols, however long the episode.
-
-    >>> [theorem_2(StackGrowth(symbols=5, added=1, silent_pushes=0, begun=1, step=1), k) for k in (0, 1, 2)]
-    [1, 6, 31]
-    """
+    """Theorem 2, a k-policy: the strings of at most k symbols, however long the episode."""
     return count_strings(growth.symbols, k)
 
 
@@ -76,10 +69,7 @@ def theorem_4(n: int) -> int:
     """Theorem 4, any automaton for marked palindromes: 2ⁿ words of n letters, which it must tell apart.
 
     Its states tell some of them apart, so this bounds pairs of state and counters; the counters alone are at least
-    2ⁿ / |U| (the paper's Ω(2ⁿ), the constant said).
-
-    >>> theorem_4(10)
-    1024
+    2ⁿ / |U| (the paper's Ω(2ⁿ), with its constant).
     """
     return 1 << n
 
@@ -88,25 +78,12 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
     """The strings no longer than the highest stack after n labels: what Theorem 1 means, true of every machine.
 
     The stack the episode begins with is counted, and what a step adds is taken from the machine rather than m(e + 1).
-
-    >>> count_stack_strings(StackGrowth(symbols=2, added=1, silent_pushes=0, begun=1, step=1), 10)
-    4095
     """
     return count_strings(growth.symbols, growth.longest(n))
 
 
-def log10(number: int) -> float:
-    """The decimal logarithm of a number too long to print; 0 for 0.
-
-    >>> round(log10(5**16001), 2)
-    11184.22
-    """
-    return math.log10(number) if number else 0.0
-
-
 def sizes_record(  # noqa: PLR0913 - named options, each with a default
-    domain: FiniteDomain,
-    machine: PushdownRewardMachine,
+    task: Task,
     *,
     steps: int | None = None,
     ks: Sequence[int] = (0, 1, 2),
@@ -117,20 +94,25 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     """The sizes for episodes of so many steps (the domain's limit unless given). `counting`: an automaton with one counter
     for the same task; without one, the two counters that simulate the stack are counted.
 
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> record = sizes_record(domain("letter"), catalogue("letter"), steps=100, ks=(1,))
+    >>> record = sizes_record(Task("letter"), steps=100, ks=(1,))
     >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
     [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]
     >>> record["holds"]
     True
     """
-    limit = _check_steps(domain.step_limit if steps is None else steps)
+    domain, machine = task.finite, task.pushdown
+    limit = domain.step_limit if steps is None else steps
+    if not 0 <= limit <= MOST_STEPS:
+        raise BadSetting(f"episodes of {limit:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
     check_ks(ks)
     growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
     fewest = {k: views.steps(k) for k in dict.fromkeys(ks)}
-    factor, scale = domain.states * len(machine.states), _Scale(growth, limit, _first_label(domain))
-    counters = walk if counting is None else _survey_counter(domain, counting, limit, most)
+    factor = domain.states * len(machine.states)
+    scale = _Scale(growth, limit, int((domain.arrays.start_label != NO_LABEL).any()))
+    counters = walk
+    if counting is not None:  # its translation's stack is the counter in boxes (Appendix B)
+        walked = survey(domain, counting_to_pushdown(counting), limit, most)
+        counters = replace(walked, counters=walked.strings)
     sizes = [
         scale.size("stack strings", 1, 1, walk, walk.strings),
         scale.size("full policy", 1, factor, walk, walk.rows),
@@ -155,24 +137,6 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     }
 
 
-def _check_steps(steps: int) -> int:
-    """The steps of an episode, refused where their bounds could not be computed."""
-    if not 0 <= steps <= MOST_STEPS:
-        raise BadSetting(f"episodes of {steps:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
-    return steps
-
-
-def _survey_counter(domain: FiniteDomain, counting: CountingRewardAutomaton, steps: int, most: int) -> Reached:
-    """What an automaton with one counter reaches: its translation's stack is the counter in boxes (Appendix B)."""
-    walk = survey(domain, counting_to_pushdown(counting), steps, most)
-    return replace(walk, counters=walk.strings)
-
-
-def _first_label(domain: FiniteDomain) -> int:
-    """1 where a label is read before the first step."""
-    return int(bool((domain.arrays.start_label != NO_LABEL).any()))
-
-
 def to_json(value: int | None) -> Record | None:
     """A number of any length for JSON.
 
@@ -181,18 +145,18 @@ def to_json(value: int | None) -> Record | None:
     """
     if value is None:
         return None
-    return {"exact": value if value < EXACT else None, "log10": round(log10(value), 4)}
+    return {"exact": value if value < EXACT else None, "log10": round(math.log10(value), 4) if value else 0.0}
 
 
 class _Scale(NamedTuple):
-    """Sizes that grow with the episode: the machine's growth, the steps asked for, the labels read before the first."""
+    """Sizes that grow with the episode: the machine's growth, the steps asked for, the labels read before the first (0 or 1)."""
 
     growth: StackGrowth
     limit: int
     first: int
 
     def size(self, what: str, theorem: int, factor: int, walk: Reached, counts: Sequence[int]) -> Record:
-        """One of them: `factor` rows a string, and what the walk counted, as far as it got."""
+        """One of them: `factor` rows per string, and what the walk counted, as far as it got."""
         place = walk.within(self.limit)
         counted, within = (counts[-1], walk.steps) if place is None else (counts[place], self.limit)
         small, small_bound = self.printed(factor, within), self.bound(factor, within)
@@ -240,20 +204,16 @@ def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
 
 
 def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
-    """The sizes after some numbers of steps, close together at first; null where the walk did not get."""
-    rows = []
-    for n in _choose_samples(scale.limit, walk.steps):
-        place = walk.within(n)
-        counted: dict[str, int | None] = dict.fromkeys(("strings", "rows", "counters"))
-        if place is not None:
-            counted = {name: getattr(walk, name)[place] for name in counted}
-        views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
-        rows.append({"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views})
-    return rows
-
-
-def _choose_samples(limit: int, walked: int) -> list[int]:
-    """All numbers up to 20, then about ten a decade and the round ones, the last, and how far the walk got."""
+    """The sizes after all numbers of steps up to 20, then about ten per decade and the round ones, how far the walk got, and
+    the last; null where the walk did not get."""
     spread = {round(20 * 1.25**power) for power in range(60)}
     round_ones = {digit * 10**power for power in range(7) for digit in (1, 2, 5)}
-    return sorted(n for n in {*range(21), *spread, *round_ones, min(limit, walked), limit} if n <= limit)
+    rows = []
+    for n in sorted({*range(21), *spread, *round_ones, walk.steps, scale.limit}):
+        if n <= scale.limit:
+            place = walk.within(n)
+            names = ("strings", "rows", "counters")
+            counted = {name: None if place is None else getattr(walk, name)[place] for name in names}
+            views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
+            rows.append({"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views})
+    return rows

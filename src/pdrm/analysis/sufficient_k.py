@@ -8,8 +8,8 @@ optimal from the start. Each implies the next. A yes holds to the depth it names
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from pdrm.analysis.optimal import Optimal
 from pdrm.errors import BadSetting
 from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import Numbers
+from pdrm.product.finite_kernel import Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
@@ -28,13 +28,9 @@ MOST_K = 1_000
 
 
 def check_ks(ks: Iterable[int]) -> list[int]:
-    """Some k in order, each once; refused where one is not a number of symbols, or far too large.
-
-    >>> check_ks([2, 0, 2])
-    [0, 2]
-    """
+    """Some k in order, each once; refused where one is not a number of symbols, or far too large."""
     found = set()
-    for k in ks:
+    for k in ks:  # one by one: there may be far too many
         if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
             raise BadSetting(f"k is {k}", fix=f"use integers from 0 to {MOST_K}")
         found.add(int(k))
@@ -42,15 +38,7 @@ def check_ks(ks: Iterable[int]) -> list[int]:
 
 
 def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
-    """[chosen state]: the number of its class under ~k: same environment state, machine state and top k symbols.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
-    >>> product.explore()
-    >>> [classify(product, np.arange(5), k).tolist() for k in (1, 3)]
-    [[0, 0, 0, 0, 0], [0, 1, 2, 2, 2]]
-    """
+    """[chosen state]: the number of its class under ~k: same environment state, machine state and top k symbols."""
     states, stacks = product.states, product.stacks
     node = states.node[chosen].astype(np.int64)
     number = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
@@ -76,29 +64,17 @@ class Answer:
 
 
 def answer_questions(optimal: Optimal, k: int) -> dict[str, Answer]:
-    """Answer the three questions for one k.
-
-    >>> from pdrm.analysis.optimal import find_optimal
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.finite_product import FiniteProduct
-    >>> found = find_optimal(FiniteProduct(domain("paint"), catalogue("paint")), 0.99)
-    >>> [[answer.verdict for answer in answer_questions(found, k).values()] for k in (4, 5)]
-    [['no', 'no', 'no'], ['yes', 'yes', 'yes']]
-    """
-    asked = optimal.asked
-    number = classify(optimal.product, asked, k)
+    """Answer the three questions for one k."""
+    number = classify(optimal.product, optimal.asked, k)
     order = np.argsort(number, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
-    groups = _Groups(asked[order], begins)
-    same = _answer_same_values(optimal, groups)
+    groups = _Groups(optimal.asked[order], begins)
     everywhere = _answer_everywhere(optimal, groups)
-    start = _answer_start(optimal, k, everywhere)
-    return dict(zip(QUESTIONS, (same, everywhere, start), strict=True))
+    answers = _answer_same_values(optimal, groups), everywhere, _answer_start(optimal, k, everywhere)
+    return dict(zip(QUESTIONS, answers, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(NamedTuple):
     """States sorted by class, and where each class begins."""
 
     states: Numbers
@@ -108,9 +84,10 @@ class _Groups:
         end = self.begins[group + 1] if group + 1 < len(self.begins) else len(self.states)
         return self.states[self.begins[group] : end]
 
-    def shallowest(self, product_depth: Integers, groups: Numbers) -> list[int]:
-        """Groups in the order of their nearest pairs of members."""
-        return sorted(groups.tolist(), key=lambda g: (np.sort(product_depth[self.members(g)])[:2].sum(), g))
+    def nearest(self, depth: Integers, groups: Flags) -> Numbers:
+        """The members of the group whose nearest two are nearest to the start."""
+        nearest = min(np.flatnonzero(groups).tolist(), key=lambda g: (np.sort(depth[self.members(g)])[:2].sum(), g))
+        return self.members(nearest)
 
 
 def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
@@ -130,9 +107,8 @@ def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
         values = {optimal.exact.get(int(y)) for y in groups.members(group)}
         apart[group] = None not in values and len(values) > 1
     if apart.any():
-        depth = optimal.product.states.depth
-        group = groups.shallowest(depth, np.flatnonzero(apart))[0]
-        return Answer(NO, witness=_find_difference(optimal, groups.members(group)))
+        members = groups.nearest(optimal.product.states.depth, apart)
+        return Answer(NO, witness=_find_difference(optimal, members))
     return Answer(YES, optimal.depth) if known.all() else Answer(UNDECIDED)
 
 
@@ -140,16 +116,15 @@ def _find_difference(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     """The nearest two members that certainly differ in value or in optimal actions."""
     near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
     lower, upper = optimal.values.lower, optimal.values.upper
-    for second in range(1, len(near)):
-        y = near[second]
-        for x in near[:second]:
-            if lower[x] > upper[y] or lower[y] > upper[x]:
-                return int(x), int(y)
-            if optimal.surely[x] & ~optimal.possibly[y] or optimal.surely[y] & ~optimal.possibly[x]:
-                return int(x), int(y)
-            values = optimal.exact.get(int(x)), optimal.exact.get(int(y))
-            if None not in values and values[0] != values[1]:
-                return int(x), int(y)
+    surely, possibly, exact = optimal.surely, optimal.possibly, optimal.exact
+    for second, y in enumerate(near.tolist()):
+        for x in near[:second].tolist():
+            if (
+                (lower[x] > upper[y] or lower[y] > upper[x])
+                or (surely[x] & ~possibly[y] or surely[y] & ~possibly[x])
+                or (x in exact and y in exact and exact[x] != exact[y])
+            ):
+                return x, y
     return tuple(near.tolist())
 
 
@@ -160,14 +135,13 @@ def _answer_everywhere(optimal: Optimal, groups: _Groups) -> Answer:
     possible = np.bitwise_and.reduceat(optimal.possibly[x], begins)
     certain = np.bitwise_and.reduceat(optimal.surely[x], begins)
     if (possible == 0).any():
-        group = groups.shallowest(optimal.product.states.depth, np.flatnonzero(possible == 0))[0]
-        return Answer(NO, witness=find_clash(optimal, groups.members(group)))
+        members = groups.nearest(optimal.product.states.depth, possible == 0)
+        return Answer(NO, witness=find_clash(optimal, members))
     alone = np.diff(np.r_[begins, len(x)]) == 1  # has an optimal action, whichever it is
     if ((certain == 0) & ~alone).any():
         return Answer(UNDECIDED)
-    choice = {
-        int(x[begin]): _first_action(int(actions)) for begin, actions in zip(begins, certain, strict=True) if actions
-    }
+    lowest = (actions & -actions for actions in certain.tolist())  # the first action, as a bit
+    choice = {y: bit.bit_length() - 1 for y, bit in zip(x[begins].tolist(), lowest, strict=True) if bit}
     return Answer(YES, optimal.depth, choice=choice)
 
 
@@ -175,14 +149,14 @@ def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     """Few members, the nearest first, that have no optimal action in common: two where two do."""
     near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
     possibly = optimal.possibly[near]
-    for second in range(1, len(near)):
-        first = np.flatnonzero(possibly[:second] & possibly[second] == 0)
+    for second, actions in enumerate(possibly):
+        first = np.flatnonzero(possibly[:second] & actions == 0)
         if len(first):
             return int(near[first[0]]), int(near[second])
     left, chosen = -1, list[int]()
-    for x, actions in zip(near.tolist(), possibly.tolist(), strict=True):
-        if left & actions != left:
-            left &= actions
+    for x in near.tolist():
+        if left & optimal.possibly[x] != left:
+            left &= optimal.possibly[x]
             chosen.append(x)
     for x in list(chosen):  # strike out those that are not needed
         rest = [optimal.possibly[y] for y in chosen if y != x]
@@ -201,10 +175,6 @@ def _answer_start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
     if isinstance(maybe, tuple):
         return Answer(NO, witness=maybe)
     return Answer(UNDECIDED)
-
-
-def _first_action(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +199,6 @@ class Situation:
     """Whether these are all known to be optimal; else some of them may not be."""
     value: tuple[float, float]
     """The interval of its value."""
-
-    def record(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
 
 
 def describe(optimal: Optimal, x: int, k: int) -> Situation:

@@ -18,7 +18,14 @@ MOST_OUTCOMES = 10_000
 
 
 class TopSteps(NamedTuple):
-    """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's."""
+    """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.machines.tables import tabulate
+    >>> steps = abstract_steps(tabulate(catalogue("echo"), [frozenset({"a"})]))
+    >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
+    [2]
+    """
 
     first: Integers
     """[state, label, top]: where its outcomes begin; they end where those of the next column (top + 1) begin."""
@@ -31,14 +38,7 @@ class TopSteps(NamedTuple):
 
 
 def abstract_steps(table: Table) -> TopSteps:
-    """Find all outcomes of all steps of a machine.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.machines.tables import tabulate
-    >>> steps = abstract_steps(tabulate(catalogue("echo"), [frozenset({"a"})]))
-    >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
-    [2]
-    """
+    """Find all outcomes of all steps of a machine."""
     states, labels, tops = table.move.shape
     first = np.zeros((states, labels, tops + 1), np.int32)
     rows: list[tuple[int, int, float]] = []
@@ -48,12 +48,8 @@ def abstract_steps(table: Table) -> TopSteps:
                 first[u, label, top] = len(rows)
                 rows += sorted(_find_outcomes(table, int(table.move[u, label, top]), top))
             first[u, label, tops] = len(rows)
-    return TopSteps(
-        first,
-        np.array([row[0] for row in rows], np.int32),
-        np.array([row[1] for row in rows], np.int32),
-        np.array([row[2] for row in rows], np.float64),
-    )
+    state, top_after, paid = zip(*rows, strict=True) if rows else ((), (), ())
+    return TopSteps(first, np.array(state, np.int32), np.array(top_after, np.int32), np.array(paid, np.float64))
 
 
 def _find_outcomes(table: Table, move: int, top: int) -> set[tuple[int, int, float]]:

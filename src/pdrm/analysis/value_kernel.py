@@ -1,6 +1,6 @@
 """Value iteration in Numba, component by component, sinks first: on closed products, on products with a frontier, for policies.
 
-`solve` (no frontier): a state alone in its component is solved at once, a step back to itself included. A larger component is
+`solve` (no frontier): a state alone in its component is solved directly, a step back to itself included. A larger component is
 copied out, with what its steps to finished ones bring added to its rewards, and swept until its residual is small enough.
 Between sweeps that choose actions come some that keep them; from the last two of these it is guessed where they lead, and the
 guess is taken back where it was a bad one. However values were found, their error is bounded by their residual.
@@ -17,7 +17,7 @@ from numba import njit
 from pdrm.analysis.top_abstraction import TopSteps
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.machines.tables import Integers
-from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
+from pdrm.product.finite_kernel import END, Flags, Floats, Numbers, Steps
 
 CHOOSING = 10
 """Sweeps over a component that choose actions before any that keep them."""
@@ -28,46 +28,17 @@ STRAIGHT = 0.9
 
 
 @njit(cache=True)
-def find_extremes(
-    following: Integers, reward: Floats, place: Integers, probability: Floats
-) -> tuple[float, float, float, float]:
-    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none)."""
-    count, actions, outcomes = following.shape
-    low, high, last_low, last_high = np.inf, -np.inf, np.inf, -np.inf
-    for x in range(count):
-        s = place[x]
-        for a in range(actions):
-            for o in range(outcomes):
-                if probability[s, a, o] > 0.0:
-                    r = reward[x, a, o]
-                    if following[x, a, o] == END:
-                        last_low, last_high = min(last_low, r), max(last_high, r)
-                    else:
-                        low, high = min(low, r), max(high, r)
-    return low, high, last_low, last_high
-
-
-@njit(cache=True)
 def solve(
-    order: Integers,
-    first: Integers,
-    following: Integers,
-    reward: Floats,
-    place: Integers,
-    probability: Floats,
-    discount: float,
-    precision: float,
-    slack: float,
-    value: Floats,
-    error: Floats,
-    sweeps_most: int,
-) -> int:
-    """Values, and for each how far it can be from the truth: |V*(x) - value[x]| <= error[x]. Returns the sweeps made.
+    order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int
+) -> tuple[Floats, Floats, int]:
+    """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], and the sweeps made.
 
     Within a component with residual ρ, whose states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ,
     hence <= max(ρ/(1-γ), γw + ρ); and <= γw + ρ where no step leads back.
     """
+    following, reward, place, probability = steps
     count, actions, outcomes = following.shape
+    value, error = np.zeros(count), np.zeros(count)
     widest = 0
     for number in range(len(first) - 1):
         widest = max(widest, first[number + 1] - first[number])
@@ -230,26 +201,16 @@ def solve(
             where[x] = -1
             value[x] = v[i]
             error[x] = largest
-    return total
+    return value, error, total
 
 
 @njit(cache=True)
 def tighten(
-    order: Integers,
-    first: Integers,
-    following: Integers,
-    reward: Floats,
-    place: Integers,
-    probability: Floats,
-    expanded: Flags,
-    discount: float,
-    precision: float,
-    slack: float,
-    lower: Floats,
-    upper: Floats,
-    sweeps_most: int,
-) -> int:
+    order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int,
+    expanded: Flags, lower: Floats, upper: Floats,
+) -> int:  # fmt: skip
     """Interval iteration: lower and upper bounds, sound at the beginning and after every update; returns the sweeps."""
+    following, reward, place, probability = steps
     actions, outcomes = following.shape[1], following.shape[2]
     total = 0
     for number in range(len(first) - 1):
@@ -293,19 +254,12 @@ def tighten(
 
 @njit(cache=True)
 def tighten_by_top(
-    steps: TopSteps,
-    world: DomainArrays,
-    first_final: int,
-    discount: float,
-    slack: float,
-    sign: float,
-    values: Floats,
-    sweeps_most: int,
-    precision: float,
-) -> int:
+    steps: TopSteps, world: DomainArrays, first_final: int, discount: float, precision: float, slack: float,
+    sweeps_most: int, sign: float, values: Floats,
+) -> None:  # fmt: skip
     """Bounds over [environment state, machine state, top]: upper (sign 1) or lower (sign -1), sound after every update."""
     places, actions, outcomes = world.next.shape
-    for sweep in range(sweeps_most):
+    for _ in range(sweeps_most):
         change = 0.0
         for s in range(places):
             if world.terminal[s]:
@@ -337,15 +291,13 @@ def tighten_by_top(
                         change = max(change, abs(best - values[s, u, top]))
                         values[s, u, top] = best
         if change <= precision:
-            return sweep + 1
-    return sweeps_most
+            return
 
 
 @njit(cache=True)
-def q_values(
-    following: Integers, reward: Floats, place: Integers, probability: Floats, discount: float, value: Floats
-) -> Floats:
+def q_values(steps: Steps, discount: float, value: Floats) -> Floats:
     """[x, action]: the expected reward and discounted value of each action."""
+    following, reward, place, probability = steps
     count, actions, outcomes = following.shape
     found = np.zeros((count, actions))
     for x in range(count):
@@ -362,18 +314,9 @@ def q_values(
 
 
 @njit(cache=True)
-def evaluate(
-    following: Integers,
-    reward: Floats,
-    place: Integers,
-    probability: Floats,
-    expanded: Flags,
-    discount: float,
-    action: Numbers,
-    value: Floats,
-    sweeps_most: int,
-) -> float:
+def evaluate(steps: Steps, expanded: Flags, discount: float, action: Numbers, value: Floats, sweeps_most: int) -> float:
     """Values of one policy, in place; frontier states keep theirs. Returns the last residual."""
+    following, reward, place, probability = steps
     count, _, outcomes = following.shape
     change = 0.0
     for _ in range(sweeps_most):
@@ -397,16 +340,9 @@ def evaluate(
 
 
 @njit(cache=True)
-def occupancy(
-    following: Integers,
-    place: Integers,
-    probability: Floats,
-    discount: float,
-    action: Numbers,
-    begin: Floats,
-    sweeps_most: int,
-) -> Floats:
+def measure_occupancy(steps: Steps, discount: float, action: Numbers, begin: Floats, sweeps_most: int) -> Floats:
     """[x]: the discounted number of times that a policy visits each state."""
+    following, _, place, probability = steps
     count, _, outcomes = following.shape
     now, total = begin.copy(), begin.copy()
     for _ in range(sweeps_most):

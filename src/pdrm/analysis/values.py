@@ -14,9 +14,9 @@ import numpy as np
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.rationals import largest_reward
 from pdrm.analysis.top_abstraction import abstract_steps
-from pdrm.analysis.value_kernel import find_extremes, solve, tighten, tighten_by_top
+from pdrm.analysis.value_kernel import solve, tighten, tighten_by_top
 from pdrm.errors import NoDiscount
-from pdrm.product.finite_kernel import END, Floats
+from pdrm.product.finite_kernel import END, Flags, Floats, Steps
 from pdrm.product.finite_product import FiniteProduct
 
 MOST_SWEEPS = 100_000
@@ -60,46 +60,30 @@ class Values:
 
     def at_start(self, product: FiniteProduct) -> tuple[float, float]:
         """The interval of the value from the start: over its outcomes, with what is paid before the first action."""
-        chance = product.start_probability
-        ends = []
-        for bounds in (self.lower, self.upper):
-            after = np.where(product.starts == END, 0.0, bounds[product.starts] if len(bounds) else 0.0)
-            ends.append(float((chance * (product.start_paid + after)).sum()))
-        largest = float(np.abs(product.start_paid).max()) + max(map(abs, ends))
-        slack = self.slack + 4 * (len(chance) + 3) * EPSILON * largest
-        return ends[0] - slack, ends[1] + slack
+        low, high = product.average_over_starts(self.lower), product.average_over_starts(self.upper)
+        largest = float(np.abs(product.start_paid).max()) + max(abs(low), abs(high))
+        slack = self.slack + 4 * (len(product.starts) + 3) * EPSILON * largest
+        return low - slack, high + slack
 
 
 def bound_values(
     product: FiniteProduct, discount: float, precision: float = 1e-9, known: Known | None = None
 ) -> Values:
-    """Bound the optimal values of a product; `known` may be handed in if it was found before.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
-    >>> product.explore()
-    >>> found = bound_values(product, 0.99)
-    >>> found.lower.round(6).tolist(), found.width < 1e-9
-    ([-0.5, -0.666667, -0.75, -0.8, -0.833333], True)
-    """
+    """Bound the optimal values of a product; `known` may be handed in if it was found before."""
     check_discount(discount)
     count = len(product)
     order, first = find_components(product.next.reshape(count, int(np.prod(product.next.shape[1:]))))
-    shared = (order, first, *product.steps)
-    if product.expanded.all():
-        known, slack = None, _bound_rounding(product, _bound_all(find_extremes(*product.steps), discount))
-        value, error = np.zeros(count), np.zeros(count)
-        precise = max(precision, 8 * slack / (1 - discount))
-        sweeps = solve(*shared, discount, precise, slack, value, error, MOST_SWEEPS)
+    closed, steps = bool(product.expanded.all()), product.steps
+    known = None if closed else known or bound_by_top(product, discount)
+    slack = _bound_rounding(product, _bound_all(find_extremes(steps), discount)) if known is None else known.slack
+    settings = order, first, steps, discount, max(precision, 8 * slack / (1 - discount)), slack, MOST_SWEEPS
+    if known is None:
+        value, error, sweeps = solve(*settings)
         lower, upper = value - error, value + error
     else:
-        known = known or bound_by_top(product, discount)
-        slack = known.slack
         at = (product.place, product.states.state[:count], product.stacks.symbol[product.states.node[:count]])
         lower, upper = known.lower[at], known.upper[at]
-        precise = max(precision, 8 * slack / (1 - discount))
-        sweeps = tighten(*shared, product.expanded, discount, precise, slack, lower, upper, MOST_SWEEPS)
+        sweeps = tighten(*settings, product.expanded, lower, upper)
     return Values(discount, lower, upper, slack, int(sweeps), len(first) - 1, known)
 
 
@@ -132,7 +116,7 @@ def bound_by_top(product: FiniteProduct, discount: float) -> Known:
         found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
         if not capped:
-            tighten_by_top(steps, arrays, table.first_final, discount, slack, sign, found, TOP_SWEEPS, precision)
+            tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, TOP_SWEEPS, sign, found)
         tables.append(found)
     return Known(tables[0], tables[1], extent.lowest - slack, slack)
 
@@ -145,8 +129,14 @@ class _Extent(NamedTuple):
     reward: float
 
 
-def _span(rewards: Floats) -> tuple[float, float]:
-    return float(rewards.min(initial=np.inf)), float(rewards.max(initial=-np.inf))
+def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
+    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none)."""
+    happens, ends = (steps.probability > 0)[steps.place], steps.next == END
+    return *_span(steps.reward, happens & ~ends), *_span(steps.reward, happens & ends)
+
+
+def _span(rewards: Floats, where: Flags | bool = True) -> tuple[float, float]:
+    return float(rewards.min(initial=np.inf, where=where)), float(rewards.max(initial=-np.inf, where=where))
 
 
 def _bound_all(extremes: tuple[float, float, float, float], discount: float) -> _Extent:
@@ -159,7 +149,6 @@ def _bound_all(extremes: tuple[float, float, float, float], discount: float) -> 
 
 def _bound_rounding(product: FiniteProduct, extent: _Extent) -> float:
     """More than the arithmetic of one update can be wrong, that of adding up its rewards included."""
-    size = (
-        extent.reward + largest_reward(product.domain, product.machine) + max(abs(extent.lowest), abs(extent.highest))
-    )
+    own = extent.reward + largest_reward(product.domain, product.machine)
+    size = own + max(abs(extent.lowest), abs(extent.highest))
     return float(4 * (product.next.shape[2] + 3) * EPSILON * size)

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.machine_commands import machine_text
 from pdrm.cli.output import Json, next_command, print_json
 from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
-    from pdrm.domains.finite_domain import FiniteDomain
-    from pdrm.language.document import AnyMachine
     from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.task import Task
 
 LONGEST = 20
 """Digits of a k that are read: more are too many in any case."""
 MACHINE_FILES = (".pdrm", ".json")
 SHOWN = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Steps in the table of growth."""
-
-
-class Task(NamedTuple):
-    """A domain, its machine as it was given and as a pushdown one, and an automaton with a counter for it if there is one."""
-
-    domain: FiniteDomain
-    given: AnyMachine
-    machine: PushdownRewardMachine
-    counting: CountingRewardAutomaton | None
 
 
 def sizes(
@@ -54,11 +42,10 @@ def sizes(
     ks = _ks(k)
     if steps is not None and steps < 0:
         raise BadSetting(f"--steps {steps}", fix="use a non-negative integer: --steps 20")
-    found = _task(task, machine)
-    seen = []
-    if runs is not None:
-        seen = count_tables(runs, found.domain, found.given)
-    record = sizes_record(found.domain, found.machine, steps=steps, ks=ks, counting=found.counting, seen=seen)
+    found = _find_task(task, machine)
+    counting = _find_counting(found)
+    seen = [] if runs is None else count_tables(runs, found)
+    record = sizes_record(found, steps=steps, ks=ks, counting=counting, seen=seen)
     record["blowup"] = _blowup(found)
     if output is not None:
         from pdrm.drawing.plots import sizes_plot, write_plot
@@ -73,11 +60,9 @@ def sizes(
     _next(task, found, machine, trained=bool(seen))
 
 
-def count_tables(folder: Path, domain: FiniteDomain, machine: AnyMachine) -> list[dict[str, Any]]:
+def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
     `sizes_record` takes them."""
-    from pdrm.domains.array_domain import domain_bytes
-    from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.learning.run import POLICY, read_spec
 
     if not folder.is_dir():
@@ -85,10 +70,7 @@ def count_tables(folder: Path, domain: FiniteDomain, machine: AnyMachine) -> lis
     found = []
     for run in sorted(file.parent for file in folder.rglob(POLICY)):
         spec = read_spec(run)
-        own = spec.task.domain
-        if spec.agent.deep or not isinstance(own, FiniteDomain) or spec.task.machine != machine:
-            continue
-        if domain_bytes(own) == domain_bytes(domain):
+        if not spec.agent.deep and spec.task.record() == task.record():
             about = {"run": run.name, "agent": spec.agent.name, "k": spec.agent.k, "seed": spec.seed}
             found.append({**about, **_count_table(run / POLICY)})
     return found
@@ -114,35 +96,28 @@ def _ks(text: str) -> list[int]:
     return [int(part[:LONGEST]) for part in parts]
 
 
-def _task(name: str, machine: str | None) -> Task:
-    """The domain and the machines that a task's name means."""
+def _find_task(name: str, machine: str | None) -> Task:
+    """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
     from pdrm.analysis.size_claims import all_words
     from pdrm.domains import names
-    from pdrm.domains.domain_files import find_domain
-    from pdrm.errors import CannotTranslate
-    from pdrm.language.loading import catalogue, catalogue_names, parse
-    from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.task import COUNTED, pushdown_machine
+    from pdrm.language.loading import catalogue_names
+    from pdrm.task import Task, find_machine, pushdown_machine
 
-    alone = name not in names() and (Path(name).suffix in MACHINE_FILES or name in catalogue_names())
-    if alone and machine is not None:
+    if name in names() or not (Path(name).suffix in MACHINE_FILES or name in catalogue_names()):
+        return Task(name, machine)
+    if machine is not None:
         raise BadSetting(f"`{name}` is already a machine", fix="leave --machine out, or name a domain")
-    domain = None if alone else find_domain(name)
-    own = name if domain is None else machine or domain.machine
-    if own is None:
-        raise BadSetting(f"domain `{name}` goes with no machine of its own", fix="--machine task.pdrm")
-    given = parse(machine_text(own), own)
-    counting = given if isinstance(given, CountingRewardAutomaton) else None
-    if counting is not None and counting.counters > 1:
-        fault = (
-            f"`{counting.name}` has {counting.counters} counters, and only one counter can be translated into a stack"
-        )
-        raise CannotTranslate(fault, fix="give a pushdown machine, or an automaton with one counter")
-    if domain is not None and machine is None and domain.name in COUNTED:
-        automaton = catalogue(COUNTED[domain.name])
-        counting = automaton if isinstance(automaton, CountingRewardAutomaton) else None
-    pushdown = pushdown_machine(given)
-    return Task(all_words(pushdown) if domain is None else domain, given, pushdown, counting)
+    given = find_machine(name)
+    return Task(all_words(pushdown_machine(given)), given)
+
+
+def _find_counting(task: Task) -> CountingRewardAutomaton | None:
+    """The automaton with one counter for the task: its machine, or the catalogue's, if there is one."""
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.task import COUNTED
+
+    own = isinstance(task.machine, CountingRewardAutomaton)
+    return task.counting if own or (task.text is None and task.machine.name in COUNTED) else None
 
 
 def _blowup(task: Task) -> list[dict[str, Any]] | None:
@@ -152,7 +127,7 @@ def _blowup(task: Task) -> list[dict[str, Any]] | None:
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
     from pdrm.language.loading import catalogue
 
-    return [asdict(row) for row in measure_blowup()] if task.machine == catalogue(MACHINE) else None
+    return [asdict(row) for row in measure_blowup()] if task.pushdown == catalogue(MACHINE) else None
 
 
 def print_sizes(record: dict[str, Any]) -> None:

@@ -47,14 +47,13 @@ class Counters:
 
     def explored(self, capacity: int = 1024) -> Explored:
         """The automaton with nothing reached but the counters it begins with."""
-        stacks = Stacks.empty(1, capacity)
+        from pdrm.product.explore_kernel import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
+
         found = Configurations.room(
             len(self.labels), len(self._states), capacity, capacity, counters=self.automaton.counters
         )
         found.counters[0] = self._begun.after.counters
-        explored = Explored(self._table(), stacks, found, FULL_VIEW)
-        from pdrm.product.explore_kernel import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
-
+        explored = Explored(self._table(), Stacks.empty(1, capacity), found, FULL_VIEW)
         first_configuration(explored)
         return explored
 
@@ -64,12 +63,12 @@ class Counters:
 
     def find(self, explored: Explored) -> Explored:
         """Find the successor that is wanted, and keep it (in larger arrays where there is no room)."""
+        from pdrm.product.explore_kernel import UNDEFINED_LABEL  # noqa: PLC0415
+
         found = explored.configurations
         here, label = found.wanted.tolist()
         after, paid, moves = self._step(int(found.state[here]), found.counters[found.node[here]].copy(), label)
         if moves == 0:
-            from pdrm.product.explore_kernel import UNDEFINED_LABEL  # noqa: PLC0415
-
             found.after[here, label] = UNDEFINED_LABEL
             return explored
         if self.operations is not None and moves > self.operations:  # more than an episode has: it is never made
@@ -86,10 +85,8 @@ class Counters:
 
         most = MOST_SILENT_MOVES if self.operations is None else self.operations
         if int(counters.max()) + (most + 2) * self._steepest > LARGEST_VALUE:
-            raise BadSetting(
-                f"the counters of `{self.automaton.name}` may grow beyond 64 bits",
-                fix="use a smaller budget of operations",
-            )
+            fault = f"the counters of `{self.automaton.name}` may grow beyond 64 bits"
+            raise BadSetting(fault, fix="use a smaller budget of operations")
         before = CountingConfiguration(self._states[state], tuple(counters.tolist()))
         after, paid, moves = count(self._rules, state, counters, label, most)
         if moves == most + 2 and self.operations is None:
@@ -121,14 +118,13 @@ class Counters:
 
     def _table(self) -> Table:
         """A table whose only move begins an episode: where labels lead is found in `Configurations` alone."""
-        start = self._numbers[self._begun.after.state]
-        silent, nothing = np.full((len(self._states), 2), UNDEFINED_MOVE, np.int32), np.zeros(1, np.int32)
+        start, states = self._numbers[self._begun.after.state], len(self._states)
         return Table(
-            move=np.full((len(self._states), len(self.labels), 2), UNDEFINED_MOVE, np.int32),
-            silent=silent,
+            move=np.full((states, len(self.labels), 2), UNDEFINED_MOVE, np.int32),
+            silent=np.full((states, 2), UNDEFINED_MOVE, np.int32),
             target=np.array([start], np.int32),
-            pops=nothing,
-            pushes=nothing,
+            pops=np.zeros(1, np.int32),
+            pushes=np.zeros(1, np.int32),
             push=np.zeros((1, 1), np.int32),
             reward=np.array([self._begun.reward]),
             start=start,

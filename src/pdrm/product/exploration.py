@@ -76,12 +76,9 @@ class Configurations(NamedTuple):
         larger = 2 * capacity if 2 * made >= capacity else capacity
         counters = self.counters.shape[1]
         more = Configurations.room(self.after.shape[1], self.number.shape[1], nodes, larger, counters)
-        for name in ("state", "node", "seen", "after", "paid", "moves"):
-            getattr(more, name)[:made] = getattr(self, name)[:made]
-        more.number[: len(self.number)] = self.number
-        more.counters[: len(self.counters)] = self.counters
-        more.made[0] = made
-        more.wanted[:] = self.wanted
+        for name in self._fields:
+            old = getattr(self, name)
+            getattr(more, name)[: len(old)] = old
         return more
 
 

@@ -52,11 +52,7 @@ class States(NamedTuple):
 
     @classmethod
     def room(cls, actions: int, outcomes: int, capacity: int, *, survey: bool = False) -> States:
-        """No state yet, and room for `capacity`; a survey keeps no steps.
-
-        >>> States.room(actions=4, outcomes=2, capacity=8).next.shape
-        (8, 4, 2)
-        """
+        """No state yet, and room for `capacity`; a survey keeps no steps."""
         place, state, node, depth, origin, via = (np.zeros(capacity, np.int32) for _ in range(6))
         steps = (0 if survey else capacity, actions, outcomes)
         expanded, following, reward = np.zeros(capacity, np.bool_), np.full(steps, END, np.int32), np.zeros(steps)
@@ -74,6 +70,19 @@ class States(NamedTuple):
     def bytes_each(self) -> int:
         """Memory that one state takes, its key and its two slots included."""
         return 6 * 4 + 1 + int(np.prod(self.next.shape[1:])) * 12 + 8 + 2 * 4
+
+
+class Steps(NamedTuple):
+    """Every step of some product states, as kernels read them."""
+
+    next: Integers
+    """[x, action, outcome]: the state it leads to, or END."""
+    reward: Floats
+    """[x, action, outcome]: what it pays."""
+    place: Integers
+    """[x]: the environment state."""
+    probability: Floats
+    """[environment state, action, outcome]"""
 
 
 @njit(cache=True)

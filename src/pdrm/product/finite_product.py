@@ -7,6 +7,7 @@ nobody asked, are the frontier.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import Integers, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, States, add, expand
+from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, States, Steps, add, expand
 
 FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
@@ -57,9 +58,9 @@ class Bound:
 class FiniteProduct:
     """Product states (environment state, machine state, stack) found so far.
 
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("paint"), catalogue("paint"))
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint")
+    >>> product = FiniteProduct(paint.finite, paint.pushdown)
     >>> product.explore()
     >>> len(product), product.frontier.size, product.stack(4)
     (5, 0, ('stain', 'stain', 'stain', 'stain', 'stain', '#'))
@@ -76,13 +77,12 @@ class FiniteProduct:
     ) -> None:
         """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
         self.domain, self.machine, self.bound, self.memory = domain, machine, bound or Bound(), memory
-        self.table = tabulate(machine, domain.labels)
+        self.table, self.survey = tabulate(machine, domain.labels), survey
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
         room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
         self.states = States.room(actions, outcomes, room, survey=survey)
-        self.survey = survey
-        self._bytes_each = self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
+        self._bytes_each = 2 * (self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5))  # arrays grow by doubling
         self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)
@@ -124,9 +124,14 @@ class FiniteProduct:
         return self.states.place[: len(self)]
 
     @property
-    def steps(self) -> tuple[Integers, Floats, Integers, Floats]:
-        """What kernels need of every step: `next`, `reward`, `place` and `probability`."""
-        return self.next, self.reward, self.place, self.probability
+    def steps(self) -> Steps:
+        """Every step, as kernels read them."""
+        return Steps(self.next, self.reward, self.place, self.probability)
+
+    def average_over_starts(self, value: Floats) -> float:
+        """The expected value of an episode by these values of states, with what is paid before the first action."""
+        after = np.where(self.starts == END, 0.0, value[self.starts] if len(value) else 0.0)
+        return float((self.start_probability * (self.start_paid + after)).sum())
 
     def stack(self, x: int) -> Stack:
         """The stack of a state, top first."""
@@ -183,14 +188,10 @@ class FiniteProduct:
             return chosen
         return chosen[self.stacks.height[self.states.node[chosen]] <= height]
 
-    def bytes_for(self, states: int) -> int:
-        """An estimate of the memory that so many states take, with the arrays that grow by doubling."""
-        return 2 * states * self._bytes_each
-
     @property
     def most_states(self) -> int:
         """How many states fit in the memory allowed."""
-        return self.memory // (2 * self._bytes_each)
+        return self.memory // self._bytes_each
 
     def _start(self) -> None:
         arrays = self.domain.arrays
@@ -217,7 +218,7 @@ class FiniteProduct:
                 state, node, paid, status = step(self.table, self.stacks, state, node, label)
                 paid += first
             if status == UNDEFINED:
-                fault = f"the machine has no move for the first label `{_word(self.domain.labels[label])}`"
+                fault = f"the machine has no move for the first label `{_format_label(self.domain.labels[label])}`"
                 raise UndefinedMove(fault, fix="add a rule")
             if status == OK:
                 return int(state), int(node), float(paid)
@@ -232,42 +233,30 @@ class FiniteProduct:
 
     def _refuse_if_too_large(self, edge: int, depth: int | None) -> None:
         """Guess from its growth how large the product becomes, and stop while it is still small."""
-        each = self.next.shape[1] * self.next.shape[2]
-        growth = 1.0
-        if len(self.layers) >= 4:
-            new = [after - before for before, after in zip(self.layers[-4:], self.layers[-3:], strict=False)]
-            growth = max(1.0, (new[-1] / max(1, new[0])) ** (1 / 2))
-        further = 1 if depth is None else depth - len(self.layers) + 1
-        if depth is None and self.bound.height is not None:
-            further = max(1, self.bound.height - len(self.layers))
-        estimate = len(self) + float(min(edge * each, edge + 1))
+        new = [after - before for before, after in pairwise(self.layers[-4:])]
+        growth = max(1.0, (new[-1] / max(1, new[0])) ** (1 / 2)) if len(new) == 3 else 1.0
+        if depth is not None:
+            further = depth - len(self.layers) + 1
+        else:
+            further = 1 if self.bound.height is None else max(1, self.bound.height - len(self.layers))
+        estimate = len(self) + float(min(edge * self.next.shape[1] * self.next.shape[2], edge + 1))
         if growth > 1.0:
             try:
                 estimate = len(self) + edge * growth * (growth**further - 1) / (growth - 1)
             except OverflowError:
                 estimate = float("inf")
-        if self.bytes_for(len(self)) > self.memory or (
-            growth > 1.0 and 2 * estimate * self._bytes_each > self.memory and len(self) > 10_000
-        ):
+        size = estimate * self._bytes_each
+        if len(self) > self.most_states or (growth > 1.0 and size > self.memory and len(self) > 10_000):
             raise ProductTooLarge(
                 f"the product of `{self.domain.name}` and `{self.machine.name}` would not fit: {len(self):,} states after"
-                f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about"
-                f" {_count(estimate)} states, {_size(2 * estimate * self._bytes_each)} of"
-                f" {_size(float(self.memory))} allowed",
+                f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about {_format_count(estimate)}"
+                f" states, {_format_size(size)} of {_format_size(self.memory)} allowed",
                 fix="lower --depth or --height, or allow more with --memory",
             )
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
-    """The labels of a shortest way to a state, as `pdrm step` reads them.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> product = FiniteProduct(domain("maze-5x5"), catalogue("treasure-maze"))
-    >>> product.explore(depth=2)
-    >>> word_to(product, 5), actions_to(product, 5)
-    ('u u', ('u', 'u'))
-    """
+    """The labels of a shortest way to a state, as `pdrm step` reads them."""
     arrays, labels = product.domain.arrays, product.domain.labels
     start, steps = product.path(x)
     read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
@@ -275,7 +264,7 @@ def word_to(product: FiniteProduct, x: int) -> str:
     for action, outcome in steps:
         read.append(labels[arrays.label[s, action, outcome]])
         s = int(arrays.next[s, action, outcome])
-    return " ".join(map(_word, read))
+    return " ".join(map(_format_label, read))
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
@@ -290,7 +279,7 @@ def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
     for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
         status = step(product.table, product.stacks, product.states.state[x], product.states.node[x], label)[3]
         if status == UNDEFINED:
-            word = f"{word} {_word(product.domain.labels[label])}".strip()
+            word = f"{word} {_format_label(product.domain.labels[label])}".strip()
             break
     return UndefinedMove(
         f"the machine `{product.machine.name}` has no move at the end of `{word}`",
@@ -298,7 +287,7 @@ def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
     )
 
 
-def _word(label: Label) -> str:
+def _format_label(label: Label) -> str:
     return "+".join(sorted(label)) or "-"
 
 
@@ -307,9 +296,9 @@ def _normalize(probability: Floats) -> Floats:
     return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))
 
 
-def _count(number: float) -> str:
+def _format_count(number: float) -> str:
     return f"{number:,.0f}" if number < 1e15 else "more than 10^15"
 
 
-def _size(size: float) -> str:
+def _format_size(size: float) -> str:
     return f"{size / 2**30:,.1f} GiB" if size < 2**60 else "more than a million TiB"

@@ -54,11 +54,7 @@ class Index(NamedTuple):
 
     @classmethod
     def of(cls, keys: Keys, rows: int | None = None) -> Index:
-        """These keys, all different, as the first rows, and room for `rows` in all (twice as many unless given).
-
-        >>> Index.of(np.array([7, 5]), rows=4).key.tolist()
-        [7, 5, 0, 0]
-        """
+        """These keys, all different, as the first rows, and room for `rows` in all (twice as many unless given)."""
         index = cls.room(max(2 * len(keys), FIRST_ROOM) if rows is None else rows)
         index.key[: len(keys)], index.used[0] = keys, len(keys)
         place_rows(index.slot, index.key, len(keys))

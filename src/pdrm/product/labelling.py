@@ -22,17 +22,13 @@ Labels = Callable[[Any, Any, Any, dict[str, Any]], Collection[str]] | Literal["i
 LabelsAtReset = Callable[[Any, dict[str, Any]], Collection[str] | None]
 """labels_at_reset(observation, info) -> the events true at the start, or None where nothing is to be read."""
 
-STEP_ARGUMENTS = ("observation", "action", "next_observation", "info")
-RESET_ARGUMENTS = ("observation", "info")
+STEP_CALL = "labels(observation, action, next_observation, info)"
+RESET_CALL = "labels_at_reset(observation, info)"
 RETURN_A_SET = 'return a set of event names, such as {"goal"} or set()'
 
 
 def read_label(events: object, known: Label, source: str) -> Label:
-    """Read the label from what a labelling function returned; whether the machine knows its events is checked elsewhere.
-
-    >>> sorted(read_label(["b", "a"], frozenset("ab"), "f"))
-    ['a', 'b']
-    """
+    """Read the label from what a labelling function returned; whether the machine knows its events is checked elsewhere."""
     if isinstance(events, set | frozenset) and events <= known:
         return frozenset(events)
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Collection):
@@ -46,21 +42,10 @@ def read_label(events: object, known: Label, source: str) -> Label:
 def labels_in_info(_observation: object, _action: object, _next: object, info: Mapping[str, Any]) -> Collection[str]:
     """The label of a step that the environment itself reports."""
     if "label" not in info:
-        raise BadLabel(
-            'labels="info" reads info["label"], and the environment\'s info has no such entry',
-            fix="give a function: labels(observation, action, next_observation, info) -> set of events",
-        )
+        fault = 'labels="info" reads info["label"], and the environment\'s info has no such entry'
+        raise BadLabel(fault, fix=f"give a function: {STEP_CALL} -> set of events")
     found: Collection[str] = info["label"]
     return found
-
-
-def label_in_reset_info(_observation: object, info: Mapping[str, Any]) -> Collection[str] | None:
-    """The label at reset that the environment itself reports, if it does."""
-    return info.get("label")
-
-
-def no_label(_observation: object, _info: Mapping[str, Any]) -> None:
-    """Nothing is read at reset."""
 
 
 class Labelling:
@@ -72,35 +57,30 @@ class Labelling:
     """
 
     def __init__(self, labels: Labels, at_reset: LabelsAtReset | None = None) -> None:
-        if labels != "info" and not callable(labels):
-            raise BadSetting(
-                f"`labels` is {labels!r}, but must be a function or the word 'info'",
-                fix="labels(observation, action, next_observation, info) -> set of events",
-            )
-        if at_reset is not None and not callable(at_reset):
-            raise BadSetting(
-                f"`labels_at_reset` is {at_reset!r}, but must be a function",
-                fix="labels_at_reset(observation, info) -> set of events, or None",
-            )
-        _check_arity("labels", labels, STEP_ARGUMENTS)
-        _check_arity("labels_at_reset", at_reset, RESET_ARGUMENTS)
         self.step = labels_in_info if labels == "info" else labels
-        self.reset = at_reset or (label_in_reset_info if labels == "info" else no_label)
-        self.source = "info['label']" if labels == "info" else _named("labels", labels)
-        self.source_at_reset = self.source if at_reset is None else _named("labels_at_reset", at_reset)
+        self.source = (
+            "info['label']" if labels == "info" else _check(labels, STEP_CALL, "a function or the word 'info'")
+        )
+        self._at_reset, self._reports = at_reset, labels == "info"
+        self.source_at_reset = self.source if at_reset is None else _check(at_reset, RESET_CALL, "a function")
+
+    def reset(self, observation: Any, info: dict[str, Any]) -> Collection[str] | None:  # noqa: ANN401 - any environment's
+        """The events true at reset; None where nothing is read."""
+        if self._at_reset is not None:
+            return self._at_reset(observation, info)
+        return info.get("label") if self._reports else None
 
 
-def _check_arity(role: str, function: object, arguments: tuple[str, ...]) -> None:
-    """Raise if a function cannot take what it will be called with."""
-    if callable(function) and not takes(function, len(arguments)):
-        called = f"{role}({', '.join(arguments)})"
-        fault = f"{_named(role, function)} is called as {called}, and does not take {len(arguments)} arguments"
-        raise BadSetting(fault, fix=f"{called} -> set of events")
-
-
-def _named(role: str, function: object) -> str:
+def _check(function: object, call: str, kind: str) -> str:
+    """The function's name for messages; refused where it cannot take what it will be called with."""
+    role, count, fix = call.partition("(")[0], call.count(",") + 1, f"{call} -> set of events"
+    if not callable(function):
+        raise BadSetting(f"`{role}` is {function!r}, but must be {kind}", fix=fix)
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"the labelling function `{name}` (`{role}`)"
+    source = f"the labelling function `{name}` (`{role}`)"
+    if not takes(function, count):
+        raise BadSetting(f"{source} is called as {call}, and does not take {count} arguments", fix=fix)
+    return source
 
 
 UNCHANGING = frozenset({int, float, bool, complex, str, bytes, type(None)})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,14 +64,6 @@ class Window:
         return [symbol[name] for name in stack[: self.places]]
 
 
-class Form(Protocol):
-    """A way to put an observation: its space, and how to put one."""
-
-    @property
-    def space(self) -> spaces.Space[Any]: ...
-    def put(self, observation: Any, state: str, stack: Stack) -> Any: ...  # noqa: ANN401 - any environment's
-
-
 class AsDict:
     """`{"observation": …, "machine": number of the state, "stack": numbers}`; with no place seen, no `stack`.
 
@@ -82,13 +74,10 @@ class AsDict:
     """
 
     def __init__(self, environment: spaces.Space[Any], window: Window) -> None:
-        parts: list[tuple[str, spaces.Space[Any]]] = [
-            ("observation", environment),
-            ("machine", spaces.Discrete(len(window.state))),
-        ]
+        parts = {"observation": environment, "machine": spaces.Discrete(len(window.state))}
         if window.places:
-            parts.append(("stack", spaces.MultiDiscrete([window.symbols] * window.places)))
-        self.space: spaces.Dict = spaces.Dict(parts)
+            parts["stack"] = spaces.MultiDiscrete([window.symbols] * window.places)
+        self.space: spaces.Dict = spaces.Dict(list(parts.items()))
         self._window = window
 
     def put(self, observation: object, state: str, stack: Stack) -> Mapping[str, Any]:
@@ -132,11 +121,10 @@ class AsVector:
             flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
             vector[: self._width] = flat
         vector[self._width + window.state[state]] = 1
-        if window.places:
-            at = self._stack_at
-            for number in window.numbers(stack):
-                vector[at + number] = 1
-                at += window.symbols
+        at = self._stack_at
+        for number in window.numbers(stack) if window.places else ():
+            vector[at + number] = 1
+            at += window.symbols
         return vector
 
 
@@ -162,10 +150,13 @@ class AsNumber:
         """One observation."""
         window = self._window
         number = (int(observation) - self._first) * len(window.state) + window.state[state]
-        if window.places:
-            for symbol in window.numbers(stack):
-                number = number * window.symbols + symbol
+        for symbol in window.numbers(stack) if window.places else ():
+            number = number * window.symbols + symbol
         return number
+
+
+Form = AsDict | AsVector | AsNumber
+"""A way to put an observation: its space, and how to put one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +179,7 @@ class Observing:
     def form(self, environment: spaces.Space[Any], machine: PushdownRewardMachine) -> Form:
         """The form for an environment's observations and a machine."""
         window = Window(machine, self.view, self.depth)
-        match self.flatten, self.discrete:
-            case True, True:
-                raise BadSetting("an observation is flattened or numbered, not both", fix="leave one out")
-            case True, _:
-                return AsVector(environment, window)
-            case _, True:
-                return AsNumber(environment, window)
-        return AsDict(environment, window)
+        if self.flatten and self.discrete:
+            raise BadSetting("an observation is flattened or numbered, not both", fix="leave one out")
+        form = AsVector if self.flatten else AsNumber if self.discrete else AsDict
+        return form(environment, window)

@@ -49,10 +49,7 @@ class QuickStep:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        top = stack[0] if stack else None
-        move = self._reading.get((state, top, label))
-        if move is None:
-            move = self._find(state, stack, label)
+        move = self._reading.get((state, stack[0] if stack else None, label)) or self._find(state, stack, label)
         if move.pops or move.pushed:
             stack = move.pushed + (stack[1:] if move.pops else stack)
         if move.target in self._may_be_silent:

@@ -20,14 +20,7 @@ import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from pdrm.errors import (
-    BadEnvironmentReward,
-    BadSetting,
-    CannotWrap,
-    EpisodeOver,
-    FinishedAtReset,
-    PdrmError,
-)
+from pdrm.errors import BadEnvironmentReward, BadSetting, CannotWrap, EpisodeOver, FinishedAtReset, PdrmError
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
@@ -133,10 +126,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
-            raise FinishedAtReset(
-                f"machine `{self.machine.name}` is in its final state `{self._state}` before the first action",
-                fix="let the first label, not the start, lead there",
-            )
+            fault = f"machine `{self.machine.name}` is in its final state `{self._state}` before the first action"
+            raise FinishedAtReset(fault, fix="let the first label, not the start, lead there")
 
     def _locate(self, error: PdrmError, source: str) -> PdrmError:
         """The error, with the labelling function, the environment and the step that it came from."""
@@ -220,22 +211,17 @@ def wrap_vector(
     """
     functions = list(env_fns) if isinstance(env_fns, Iterable) else []
     if not functions or not all(callable(function) for function in functions):
-        raise CannotWrap(
-            f"{env_fns!r} is not a list of functions that make environments",
-            fix='wrap before vectorising: wrap_vector([partial(gymnasium.make, "FrozenLake-v1")] * 4, machine, labels)',
-        )
+        fix = 'wrap before vectorising: wrap_vector([partial(gymnasium.make, "FrozenLake-v1")] * 4, machine, labels)'
+        raise CannotWrap(f"{env_fns!r} is not a list of functions that make environments", fix=fix)
     known = [known.value for known in AutoresetMode]
     if not isinstance(autoreset, AutoresetMode) and autoreset not in known:
         raise BadSetting(f"`autoreset` is {autoreset!r}", fix=f"use one of {', '.join(known)}")
     # Loaded once and here, so that a faulty machine is reported before any process is started.
     shared = pushdown_machine(machine)
     makers = [partial(_make, function, shared, labels, settings) for function in functions]
-    match mode:
-        case "sync":
-            return SyncVectorEnv(makers, autoreset_mode=autoreset)
-        case "async":
-            return AsyncVectorEnv(makers, autoreset_mode=autoreset)
-    raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
+    if mode not in ("sync", "async"):
+        raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
+    return (SyncVectorEnv if mode == "sync" else AsyncVectorEnv)(makers, autoreset_mode=autoreset)
 
 
 def _make(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:

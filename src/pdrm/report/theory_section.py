@@ -36,15 +36,12 @@ def theory_facts(folder: Path) -> dict[str, Any]:
         folder / FILE,
         {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED)},
         lambda: {
-            "k": {name: _answers(name, discounts[name], most[name]) for name in CHECKED},
-            "sizes": {name: sizes_record((task := Task(name)).finite, task.pushdown) for name in COUNTED},
+            "k": {
+                name: check_k(name, ks=KS, discount=discounts[name], most=most[name]).record() for name in CHECKED
+            },
+            "sizes": {name: sizes_record(Task(name)) for name in COUNTED},
         },
     )
-
-
-def _answers(name: str, discount: float, most: int) -> dict[str, Any]:
-    task = Task(name)
-    return check_k(task.finite, task.pushdown, KS, discount=discount, most=most).record()
 
 
 def k_section(facts: dict[str, Any]) -> Section:

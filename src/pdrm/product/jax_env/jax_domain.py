@@ -46,11 +46,7 @@ def key_of(key: Key, number: jax.Array | int) -> Key:
 
 
 def uniforms(key: Key, count: int) -> jax.Array:
-    """So many numbers in [0, 1), float32, multiples of 2^-24.
-
-    >>> uniforms(jnp.uint32(7), 3).shape
-    (3,)
-    """
+    """So many numbers in [0, 1), float32, multiples of 2^-24."""
     words = hashed(key + jnp.uint32(STRIDE) * jnp.arange(1, count + 1, dtype=jnp.uint32))
     numbers: jax.Array = (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
     return numbers
@@ -74,7 +70,12 @@ class DomainStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JaxDomain:
-    """A labelled MDP as functions."""
+    """A labelled MDP as functions.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> finite_domain(domain("letter")).observation_size
+    42
+    """
 
     name: str
     labels: tuple[Label, ...]
@@ -99,11 +100,7 @@ class JaxDomain:
 
 
 def water_domain(world: water.WaterWorld) -> JaxDomain:
-    """WaterWorld; its numbers may be traced, so that boxes of several sizes run in one program.
-
-    >>> water_domain(water.WaterWorld(side=20.0)).observation_size
-    44
-    """
+    """WaterWorld; its numbers may be traced, so that boxes of several sizes run in one program."""
 
     def start(key: Key) -> tuple[State, jax.Array]:
         return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
@@ -131,12 +128,7 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
 
 
 def finite_domain(domain: FiniteDomain) -> JaxDomain:
-    """A finite domain, its state observed one-hot.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> finite_domain(domain("letter")).observation_size
-    42
-    """
+    """A finite domain, its state observed one-hot."""
     arrays = domain.arrays
     following, label, terminal = jnp.asarray(arrays.next), jnp.asarray(arrays.label), jnp.asarray(arrays.terminal)
     up_to = jnp.asarray(arrays.probability.cumsum(axis=2), jnp.float32)

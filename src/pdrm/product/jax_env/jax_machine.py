@@ -84,9 +84,8 @@ class JaxMachine:
         """The configuration after the silent moves before the first label, and what they paid."""
         first = begin_table(self.table)
         if len(first.stack) > self.depth:
-            raise BadSetting(
-                f"the machine's first stack does not fit a depth of {self.depth}", fix="use a larger depth"
-            )
+            fault = f"the machine's first stack does not fit a depth of {self.depth}"
+            raise BadSetting(fault, fix="use a larger depth")
         return MachineStep(self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
 
     def pack(self, state: int, stack: Symbols) -> Packed:
@@ -111,15 +110,14 @@ class JaxMachine:
     def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
         """Read one label, then take silent moves until none applies."""
         table = self.table
-        move = jnp.asarray(table.move)[configuration.state, label, self._symbol(configuration.words, 0)]
+        move = jnp.asarray(table.move)[configuration.state, label, self._top(configuration)]
         after = self._move(configuration, move, jnp.float32(0))
         if isinstance(table.silent, np.ndarray) and not (table.silent >= 0).any():
-            return after  # known when the program is made: no loop is needed
+            return after  # known at compile time: no loop is needed
         silent = jnp.asarray(table.silent)
 
         def find_silent(step: MachineStep) -> jax.Array:
-            now = step.configuration
-            return silent[now.state, self._symbol(now.words, 0)]
+            return silent[step.configuration.state, self._top(step.configuration)]
 
         def take_silent(step: MachineStep) -> MachineStep:
             one = self._move(step.configuration, find_silent(step), step.reward)
@@ -129,16 +127,13 @@ class JaxMachine:
 
     def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
         """One move; -1 is none, and leaves everything as it is."""
-        table, defined = self.table, move >= 0
+        table, defined, overflow = self.table, move >= 0, jnp.bool_(False)
         pops = defined & (jnp.asarray(table.pops)[move] > 0)
         words = jnp.where(pops, self._pop(before.words), before.words)
         height = before.height - pops
-        overflow = jnp.bool_(False)
         for place in range(table.push.shape[1]):
-            pushes = defined & (place < jnp.asarray(table.pushes)[move])
-            fits = height < self.depth
-            symbol = jnp.asarray(table.push)[move, place]
-            words = jnp.where(pushes & fits, self._push(words, symbol), words)
+            pushes, fits = defined & (place < jnp.asarray(table.pushes)[move]), height < self.depth
+            words = jnp.where(pushes & fits, self._push(words, jnp.asarray(table.push)[move, place]), words)
             height = height + (pushes & fits)
             overflow = overflow | (pushes & ~fits)
         state = jnp.where(defined, jnp.asarray(table.target)[move], before.state)
@@ -146,9 +141,8 @@ class JaxMachine:
         status = jnp.where(defined, jnp.where(overflow, OVERFLOW, OK), UNDEFINED)
         return MachineStep(Packed(state, words, height), reward, status)
 
-    def _symbol(self, words: jax.Array, place: int) -> jax.Array:
-        shift = self.bits * (place % self.symbols_per_word)
-        symbol: jax.Array = (words[place // self.symbols_per_word] >> shift) & jnp.uint32((1 << self.bits) - 1)
+    def _top(self, configuration: Packed) -> jax.Array:
+        symbol: jax.Array = configuration.words[0] & jnp.uint32((1 << self.bits) - 1)
         return symbol
 
     def _push(self, words: jax.Array, symbol: jax.Array) -> jax.Array:

@@ -56,7 +56,17 @@ class ProductStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JaxProduct:
-    """A domain, a machine, and what of the machine is seen."""
+    """A domain, a machine, and what of the machine is seen.
+
+    >>> from pdrm.product.jax_env.jax_domain import finite_domain
+    >>> from pdrm.product.views import TopK
+    >>> from pdrm.task import Task
+    >>> task = Task("letter")
+    >>> letter = jax_product(finite_domain(task.finite), task.pushdown, TopK(1))
+    >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)).state, 2)
+    >>> letter.observe(state).shape, round(float(outcome.reward), 2)
+    ((48,), -0.01)
+    """
 
     domain: JaxDomain
     machine: JaxMachine
@@ -113,18 +123,6 @@ class JaxProduct:
 
 
 def jax_product(domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32) -> JaxProduct:
-    """The product; view None sees nothing of the machine (it still pays).
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.jax_env.jax_domain import finite_domain
-    >>> from pdrm.product.views import TopK
-    >>> letter = jax_product(finite_domain(domain("letter")), catalogue("letter"), TopK(1))
-    >>> state, outcome = letter.step(letter.begin(jnp.uint32(0)).state, 2)
-    >>> letter.observe(state).shape, round(float(outcome.reward), 2)
-    ((48,), -0.01)
-    """
-    compiled = JaxMachine(tabulate(machine, domain.labels), depth)
-    if view is None:
-        return JaxProduct(domain, compiled, 0, 0.0, machine)
-    return JaxProduct(domain, compiled, depth if isinstance(view, FullStack) else view.k, 1.0, machine)
+    """The product; view None sees nothing of the machine (it still pays)."""
+    k = 0 if view is None else depth if isinstance(view, FullStack) else view.k
+    return JaxProduct(domain, JaxMachine(tabulate(machine, domain.labels), depth), k, float(view is not None), machine)
