@@ -39,8 +39,8 @@ def test_every_yes_has_a_certificate_that_holds(name, depth, k, tmp_path):
 
 def test_a_certificate_says_what_it_proves(paint):
     _, _, proof = paint
-    assert proof.says() == "some 5-policy is optimal from every state"
-    far = replace(proof, question="same_values", depth=7, height=3, rule="block").says()
+    assert proof.describe() == "some 5-policy is optimal from every state"
+    far = replace(proof, question="same_values", depth=7, height=3, rule="block").describe()
     assert far.endswith(", within 7 steps of the start, with stacks up to 3 symbols (block beyond)")
 
 

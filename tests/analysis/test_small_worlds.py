@@ -84,7 +84,7 @@ def test_where_the_episode_is_over_at_once_nothing_is_asked():
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     report = check_k(where, machine, [0])
     assert verdicts(report, 0) == ("yes", "yes", "yes")
-    assert report.optimal.decided() == 1
+    assert report.optimal.decided_share == 1
     assert len(report.optimal.asked) == 0
     assert report.gaps[0].gap[1] == pytest.approx(0, abs=1e-9)
     assert report.record()["value_from_start"] == pytest.approx([1, 1])
@@ -131,7 +131,7 @@ def test_a_state_alone_in_its_class_is_proved_whatever_its_best_action(monkeypat
     where, machine = domain("letter"), catalogue("letter")
     monkeypatch.setattr("pdrm.analysis.optimal.MOST_TIED", 0)
     report = check_k(where, machine, [30], depth=3, most=500)
-    assert report.optimal.decided() < 1
+    assert report.optimal.decided_share < 1
     assert verdicts(report, 30) == ("yes", "yes", "yes")
     assert report.answers[30]["start"].depth == 3
     for question in ("everywhere", "start"):
@@ -153,8 +153,8 @@ def test_large_regions_are_left_untied_and_say_so(monkeypatch):
     tied = find_optimal(FiniteProduct(where, machine), 0.99, depth=4)
     monkeypatch.setattr("pdrm.analysis.optimal.MOST_TIED", 0)
     untied = find_optimal(FiniteProduct(where, machine), 0.99, depth=4, rounds=3)
-    assert tied.decided() == 1
-    assert untied.decided() < 1
+    assert tied.decided_share == 1
+    assert untied.decided_share < 1
     surely = untied.surely[untied.asked]
     assert np.all(surely & ~tied.possibly[tied.asked] == 0)
 

@@ -153,7 +153,7 @@ def test_bad_depth():
 def test_undecided_is_said_where_memory_ends():
     where = domain("maze-10x10")
     found = find_optimal(FiniteProduct(where, catalogue(where.machine)), 0.99, depth=3, most=200)
-    assert found.decided() < 1
+    assert found.decided_share < 1
     assert "undecided" in {answer.verdict for answer in answer_questions(found, 1).values()}
 
 
@@ -190,7 +190,7 @@ def test_ties_are_decided_beyond_what_is_known():
     tied = [x for x in found.asked.tolist() if found.surely[x] == 0b1111 and x not in found.exact]
     assert tied
     assert all(found.values.upper[x] - found.values.lower[x] > 1e-12 for x in tied)
-    assert found.decided() == 1.0
+    assert found.decided_share == 1.0
 
 
 @pytest.mark.parametrize("name", ["paint", "echo", "deliver-8", "deliver-4-8"])

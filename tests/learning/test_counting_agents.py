@@ -173,7 +173,7 @@ def test_an_index_grows_to_the_same_rows():
     keys = np.unique(generator.integers(0, 2**40, 3_000))
     index = Index.room(len(keys))
     index.key[:], index.used[0] = keys, len(keys)
-    grown = index.grown()
+    grown = index.grow()
     assert grown.key[: len(keys)].tolist() == keys.tolist()
     rows = grown.slot[grown.slot != FREE]
     assert sorted(rows.tolist()) == list(range(len(keys)))

@@ -58,7 +58,7 @@ def test_random_automata():
 def test_more_room_keeps_the_numbers():
     machine = catalogue("letter-cra")
     counters = Counters(machine, [frozenset("A"), frozenset("C")])
-    explored = counters.explored(capacity=1)
+    explored = counters.begin(capacity=1)
     for here in range(40):
         explored.configurations.wanted[:] = here, 0
         explored = counters.find(explored)
@@ -70,7 +70,7 @@ def test_more_room_keeps_the_numbers():
 def test_a_label_without_a_rule_is_kept_as_that():
     machine = parse("name m\nevents A\ncounters 1\nstart u\nfinal v\notherwise error\nu -> v : {A}, [-] / [0], 0\n")
     counters = Counters(machine, [frozenset(), frozenset("A")])
-    explored = counters.find(counters.explored())
+    explored = counters.find(counters.begin())
     assert explored.configurations.after[0].tolist() == [UNDEFINED_LABEL, -1]
 
 
@@ -81,4 +81,4 @@ def test_counters_beyond_64_bits_are_refused(monkeypatch):
     machine = CountingRewardAutomaton("m", ("A",), 1, "u", (), Otherwise.error(), (up,))
     counters = Counters(machine, [frozenset("A")])
     with pytest.raises(BadSetting, match="64 bits"):
-        counters.find(counters.explored())
+        counters.find(counters.begin())

@@ -25,7 +25,7 @@ class Walk:
 
     def ask(self, what, *arguments):
         while (answer := what(self.explored, *arguments)) in (NO_ROOM, (NO_ROOM, 0.0)):
-            self.explored, self.refused = self.explored.grown(), self.refused + 1
+            self.explored, self.refused = self.explored.grow(), self.refused + 1
         return answer
 
     def configuration(self, number):
@@ -101,7 +101,7 @@ def found(counters, explored, here, label):
 
 def test_counters_are_found_when_they_are_asked_for():
     counters = Counters(parse(COUNT), [frozenset("A"), frozenset("B")])
-    explored = counters.explored()
+    explored = counters.begin()
     explored, up = found(counters, explored, 0, 0)
     explored, down = found(counters, explored, up, 1)
     assert (down, counters.vectors(explored)) == (0, [(0,), (3,)])
@@ -111,7 +111,7 @@ def test_counters_are_found_when_they_are_asked_for():
 
 def test_a_step_of_more_moves_than_an_episode_has_is_not_made():
     counters = Counters(parse(COUNT), [frozenset("A"), frozenset("B")], operations=4)
-    explored = counters.explored()
+    explored = counters.begin()
     explored, up = found(counters, explored, 0, 0)
     explored, same = found(counters, explored, up, 1)
     assert (same, explored.configurations.moves[up, 1], explored.configurations.paid[up, 1]) == (up, 5, 0)
@@ -121,7 +121,7 @@ def test_silent_moves_without_end_are_an_error_where_operations_are_not_counted(
     monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
     machine = parse(COUNT.replace("down -> down : eps, [1] / [-1], 1", "down -> down : eps, [1] / [0], 1"))
     counters = Counters(machine, [frozenset("A"), frozenset("B")])
-    explored, up = found(counters, counters.explored(), 0, 0)
+    explored, up = found(counters, counters.begin(), 0, 0)
     explore(explored, up, 1)
     with pytest.raises(EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"):
         counters.find(explored)

@@ -17,7 +17,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, MissingPackage
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.deep.film import WaterTask
-from pdrm.product.jax_env.jax_domain import finite_domain, key_of, seeded, uniforms, water_domain
+from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import FullStack, TopK
@@ -34,7 +34,7 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
     where, machine = domain("letter"), catalogue("letter")
     product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))
     step, renewed = jax.jit(product.step), jax.jit(product.renew)
-    state, here = product.begin(seeded(3)).state, machine.begin().after
+    state, here = product.begin(make_key(3)).state, machine.begin().after
     assert product.observe(state).shape == (product.observation_size,)
     chance, over = np.random.default_rng(0), 0
     for _ in range(120):
@@ -73,7 +73,7 @@ def test_the_first_label_is_read_where_there_is_one(first, stack):
     machine = parse("events a b\nstack # A\nstart u\notherwise stay 0\nu -> u : {a}, z / A z, 1\n")
     where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=9, **first)
     product = jax_product(finite_domain(where), machine, FullStack(), depth=8)
-    assert symbols_of(product, machine, product.begin(seeded(1)).state) == stack
+    assert symbols_of(product, machine, product.begin(make_key(1)).state) == stack
 
 
 def begun_by_hand(machine, label, depth):
@@ -102,7 +102,7 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
             first = {} if number < 0 else {"start_label": number}
             where = from_arrays("d", [[0]], [[0]], labels, step_limit=9, **first)
             product = jax_product(finite_domain(where), machine, TopK(1), depth=depth)
-            begun = product.begin(seeded(seed))
+            begun = product.begin(make_key(seed))
             here, paid, status = begun_by_hand(machine, None if number < 0 else labels[number], depth)
             met.add((int(begun.status), paid not in (None, 0)))
             if status == OVERFLOW:
@@ -118,7 +118,7 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
 def test_nothing_of_the_machine_is_seen_without_a_view():
     where, machine = domain("letter"), catalogue("letter")
     blind = jax_product(finite_domain(where), machine, None)
-    seen = np.asarray(blind.observe(blind.begin(seeded(0)).state))
+    seen = np.asarray(blind.observe(blind.begin(make_key(0)).state))
     assert (seen[: where.states].sum(), seen[where.states :].sum()) == (1, 0)
 
 
@@ -128,17 +128,17 @@ def test_a_first_stack_higher_than_the_depth_is_refused():
     )
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     fitting = jax_product(finite_domain(where), machine, TopK(1), depth=3)
-    assert symbols_of(fitting, machine, fitting.begin(seeded(0)).state) == ("A", "A", "#")
+    assert symbols_of(fitting, machine, fitting.begin(make_key(0)).state) == ("A", "A", "#")
     with pytest.raises(BadSetting, match="first stack does not fit a depth of 2"):
-        jax_product(finite_domain(where), machine, TopK(1), depth=2).begin(seeded(0))
+        jax_product(finite_domain(where), machine, TopK(1), depth=2).begin(make_key(0))
 
 
 def test_water_moves_as_its_formulas_say():
     """The product's own draws put into the plain formulas give the same water."""
     world = water.WaterWorld(step_limit=30)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
-    state = product.begin(seeded(5)).state
-    plain = water.begin(world, np.asarray(uniforms(key_of(seeded(5), 0), water.START_NUMBERS)), np)
+    state = product.begin(make_key(5)).state
+    plain = water.begin(world, np.asarray(uniforms(key_of(make_key(5), 0), water.START_NUMBERS)), np)
     for clock in range(5):
         for own, theirs in zip(jax.tree.leaves(state.environment), jax.tree.leaves(plain), strict=True):
             assert np.asarray(own) == pytest.approx(np.asarray(theirs), abs=1e-4)

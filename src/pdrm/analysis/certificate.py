@@ -24,7 +24,7 @@ class Certificate:
 
     >>> from pdrm.analysis.check_k import check_k
     >>> proof = check_k("paint", ks=[5]).certificate(5, "start")
-    >>> proof.question, proof.k, proof.says()
+    >>> proof.question, proof.k, proof.describe()
     ('start', 5, 'some 5-policy is optimal from the start')
     """
 
@@ -57,7 +57,7 @@ class Certificate:
     choice: list[tuple[int, int, list[int], int]]
     """The policy: environment state, machine state, the top k symbols, action."""
 
-    def says(self) -> str:
+    def describe(self) -> str:
         """The statement it proves, in words."""
         far = "" if self.depth is None else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
         if self.height is not None and self.rule != "open":

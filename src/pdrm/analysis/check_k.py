@@ -98,7 +98,7 @@ class KReport:
             "depth": found.depth,
             "states_asked": len(found.asked),
             "states_looked_at": int(product.expanded.sum()),
-            "decided": found.decided(),
+            "decided": found.decided_share,
             "value_from_start": list(found.values.at_start(product)),
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {

@@ -64,7 +64,8 @@ class Optimal:
     exact: dict[int, Fraction]
     """Exact values, where they are known."""
 
-    def decided(self) -> float:
+    @property
+    def decided_share(self) -> float:
         """The share of the asked states whose optimal actions are all known."""
         return float((self.surely[self.asked] == self.possibly[self.asked]).mean()) if len(self.asked) else 1.0
 

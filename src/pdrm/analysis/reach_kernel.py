@@ -9,11 +9,11 @@ from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.machines.tables import Integers, Table
-from pdrm.product.hash_kernel import FREE, hashed, place_rows
+from pdrm.product.hash_kernel import FREE, hash_key, place_rows
 
 
 @njit(cache=True)
-def longer(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any kind, and another of that kind
+def lengthen(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any kind, and another of that kind
     """The array with zeros after it."""
     larger = np.zeros(length, array.dtype)
     larger[: len(array)] = array
@@ -21,7 +21,7 @@ def longer(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any ki
 
 
 @njit(cache=True)
-def indexed(keys: Any, used: int) -> Any:  # noqa: ANN401 - as above
+def build_slots(keys: Any, used: int) -> Any:  # noqa: ANN401 - as above
     """Slots for as many keys as fit their array, at most half of them taken, and the first `used` keys put there."""
     slots = 1 << 15
     while slots < 2 * len(keys):
@@ -55,14 +55,14 @@ def saturate(
     edge_key, weight = np.zeros(capacity, np.int64), np.zeros(capacity, np.int32)
     source, symbol, target = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
     following, waits = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
-    ring, slot = np.zeros(capacity, np.int32), indexed(edge_key, 0)
+    ring, slot = np.zeros(capacity, np.int32), build_slots(edge_key, 0)
     leaving, degree = np.full(nodes, FREE, np.int32), np.zeros(nodes, np.int32)
     made, head, queued = 0, 0, 0
     # Jumps with their index, and a list of those that land at each node.
     jumps, jump_capacity = 0, 1 << 12
     jump_key, jump_weight = np.zeros(jump_capacity, np.int64), np.zeros(jump_capacity, np.int32)
     jump_from, jump_next = np.zeros(jump_capacity, np.int32), np.zeros(jump_capacity, np.int32)
-    jump_slot = indexed(jump_key, 0)
+    jump_slot = build_slots(jump_key, 0)
     landing, landed = np.full(nodes, FREE, np.int32), np.zeros(nodes, np.int32)
     # What processing one edge brings: edges to add, or to make lighter. At first, the bottom and the starts.
     room = max(1 << 10, len(domain.start_state) + 1)
@@ -82,7 +82,7 @@ def saturate(
             p, g, q, d = new_source[number], new_symbol[number], new_target[number], new_weight[number]
             key = (np.int64(p) * symbols + g) * nodes + q
             mask = len(slot) - 1
-            probe = hashed(key) & mask
+            probe = hash_key(key) & mask
             while slot[probe] >= 0 and edge_key[slot[probe]] != key:
                 probe = (probe + 1) & mask
             edge = slot[probe]
@@ -113,18 +113,18 @@ def saturate(
             new_target, new_weight = np.zeros(room, np.int32), np.zeros(room, np.int32)
         if made + need > capacity:
             larger = 2 * capacity + need
-            edge_key, weight, waits = longer(edge_key, larger), longer(weight, larger), longer(waits, larger)
-            source, symbol, target = longer(source, larger), longer(symbol, larger), longer(target, larger)
-            following, slot = longer(following, larger), indexed(edge_key, made)
+            edge_key, weight, waits = lengthen(edge_key, larger), lengthen(weight, larger), lengthen(waits, larger)
+            source, symbol, target = lengthen(source, larger), lengthen(symbol, larger), lengthen(target, larger)
+            following, slot = lengthen(following, larger), build_slots(edge_key, made)
             old_ring, ring = ring, np.zeros(larger, np.int32)
             for place in range(queued):
                 ring[place] = old_ring[(head + place) % len(old_ring)]
             head, capacity = 0, larger
         if jumps + actions * outcomes + 1 > jump_capacity:
             jump_capacity = 2 * jump_capacity + actions * outcomes
-            jump_key, jump_weight = longer(jump_key, jump_capacity), longer(jump_weight, jump_capacity)
-            jump_from, jump_next = longer(jump_from, jump_capacity), longer(jump_next, jump_capacity)
-            jump_slot = indexed(jump_key, jumps)
+            jump_key, jump_weight = lengthen(jump_key, jump_capacity), lengthen(jump_weight, jump_capacity)
+            jump_from, jump_next = lengthen(jump_from, jump_capacity), lengthen(jump_next, jump_capacity)
+            jump_slot = build_slots(jump_key, jumps)
         # Phase 3: an edge below a popped symbol is also one of every control that jumped there.
         if p >= controls:
             jump = landing[p]
@@ -172,7 +172,7 @@ def saturate(
                 # The move pops g: a jump from the control after it to q, and all edges that leave q by now.
                 key = np.int64(after) * nodes + q
                 mask = len(jump_slot) - 1
-                probe = hashed(key) & mask
+                probe = hash_key(key) & mask
                 while jump_slot[probe] >= 0 and jump_key[jump_slot[probe]] != key:
                     probe = (probe + 1) & mask
                 jump = jump_slot[probe]

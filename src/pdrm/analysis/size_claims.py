@@ -102,7 +102,7 @@ def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[Counting
     """The same of the automaton with two counters, and the most moves that a letter took so far."""
     automaton = pushdown_to_counting(machine)
     counters = Counters(automaton, LETTERS)
-    explored, most = counters.explored(), 0
+    explored, most = counters.begin(), 0
     states = (*automaton.states, *automaton.final)
     here = {0}
     while True:

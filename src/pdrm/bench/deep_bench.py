@@ -28,7 +28,7 @@ from pdrm.errors import MissingPackage
 from pdrm.learning.agents import PPO, Deep
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
-from pdrm.product.jax_env.jax_domain import seeded, uniforms, water_domain
+from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.product.wrapping import MachineEnv, wrap
@@ -119,7 +119,7 @@ def seconds_of(burst: Callable[[], object]) -> float:
 def random_speed(n_envs: int) -> float:
     """Random steps of the product per second: the best of some bursts."""
     product = water_product()
-    envs = jax.jit(lambda: begin_envs(product, Deep(n_envs=n_envs, staggered=True), seeded(0)))()
+    envs = jax.jit(lambda: begin_envs(product, Deep(n_envs=n_envs, staggered=True), make_key(0)))()
     walk = jax.jit(partial(_walk, product, RANDOM_STEPS), donate_argnums=0)
 
     def burst() -> float:

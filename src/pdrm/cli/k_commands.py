@@ -271,11 +271,11 @@ def verify(
     if as_json:
         kept = {name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule")}
         named = {"domain": proof.domain, "machine": proof.machine, "states": len(proof.states)}
-        print_json({"ok": True, "errors": [], "says": proof.says(), **named, **kept})
+        print_json({"ok": True, "errors": [], "says": proof.describe(), **named, **kept})
         return
     typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
     typer.echo(
-        f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.says()}"
+        f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.describe()}"
     )
     typer.echo(f"  {len(proof.states):,} states, checked one by one")
     next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")

@@ -26,7 +26,7 @@ class Counters:
 
     >>> from pdrm.language.loading import catalogue
     >>> counters = Counters(catalogue("letter-cra"), [frozenset("A"), frozenset("B")])
-    >>> explored = counters.explored()
+    >>> explored = counters.begin()
     >>> explored.configurations.wanted[:] = 0, 0  # where does A lead from the start?
     >>> explored = counters.find(explored)
     >>> counters.vectors(explored), explored.configurations.moves[0].tolist()
@@ -45,7 +45,7 @@ class Counters:
         self._numbers = {state: number for number, state in enumerate(self._states)}
         self._nodes: dict[Vector, int] = {}
 
-    def explored(self, capacity: int = 1024) -> Explored:
+    def begin(self, capacity: int = 1024) -> Explored:
         """The automaton with nothing reached but the counters it begins with."""
         from pdrm.product.explore_kernel import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
 
@@ -106,13 +106,13 @@ class Counters:
         node = self._nodes.setdefault(configuration.counters, made)
         if node == made:
             if made == explored.stacks.capacity:
-                explored = explored.grown()
+                explored = explored.grow()
             explored.configurations.counters[made] = configuration.counters
             explored.stacks.made[0] = made + 1
         state = self._numbers[configuration.state]
         number = number_of(explored, state, node)
         if number < 0:
-            explored = explored.grown()
+            explored = explored.grow()
             number = number_of(explored, state, node)
         return explored, int(number)
 

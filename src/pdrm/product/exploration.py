@@ -70,7 +70,7 @@ class Configurations(NamedTuple):
             np.zeros(2, np.int64),
         )
 
-    def grown(self, nodes: int) -> Configurations:
+    def grow(self, nodes: int) -> Configurations:
         """The same configurations with room for `nodes` stacks and, if they fill half of theirs, twice as many."""
         made, capacity = int(self.made[0]), len(self.state)
         larger = 2 * capacity if 2 * made >= capacity else capacity
@@ -103,7 +103,7 @@ class Explored(NamedTuple):
         found = Configurations.room(table.move.shape[1], len(table.silent), capacity, capacity)
         return cls(table, stacks, found, k)
 
-    def grown(self) -> Explored:
+    def grow(self) -> Explored:
         """The same, with more room."""
         stacks = self.stacks.room(max(1, self.stacks.capacity // 2))
-        return Explored(self.table, stacks, self.configurations.grown(stacks.capacity), self.k)
+        return Explored(self.table, stacks, self.configurations.grow(stacks.capacity), self.k)

@@ -1,6 +1,6 @@
 """Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
 
-A negative number says why there is none yet: no room (call `explored.grown()`), or a counting automaton's step that Python
+A negative number says why there is none yet: no room (call `explored.grow()`), or a counting automaton's step that Python
 makes (call `Counters.find`). Then ask again; nothing is lost or counted twice. The readable twins are the machines' own `begin`
 and `step`; that of `count` is `CountingRewardAutomaton.step`.
 """

@@ -12,7 +12,7 @@ from pdrm.domains.finite_domain import DomainArrays
 from pdrm.machines.stacks import FULL, OK, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import Integers, Table
-from pdrm.product.hash_kernel import Index, hashed
+from pdrm.product.hash_kernel import Index, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ class States(NamedTuple):
         expanded, following, reward = np.zeros(capacity, np.bool_), np.full(steps, END, np.int32), np.zeros(steps)
         return cls(Index.room(capacity), place, state, node, depth, origin, via, expanded, following, reward)
 
-    def grown(self) -> States:
+    def grow(self) -> States:
         """The same states in twice the room."""
         made, capacity = int(self.index.used[0]), 2 * len(self.place)
         larger = States.room(self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0)
@@ -90,7 +90,7 @@ def add(states: States, key: int, place: int, state: int, node: int) -> int:
     """The number of a product state, given one if it is new; there must be room."""
     slot, keys, used = states.index
     mask = len(slot) - 1
-    probe = hashed(key) & mask
+    probe = hash_key(key) & mask
     while slot[probe] >= 0 and keys[slot[probe]] != key:
         probe = (probe + 1) & mask
     if slot[probe] < 0:
@@ -149,7 +149,7 @@ def expand(
                 elif (survey or not ended) and not (above and rule == FAIL):
                     # the number of the product state, given one if it is new
                     key = (np.int64(node2) * domain_states + s2) * machine_states + u2
-                    probe = hashed(key) & mask
+                    probe = hash_key(key) & mask
                     while slot[probe] >= 0 and keys[slot[probe]] != key:
                         probe = (probe + 1) & mask
                     if slot[probe] < 0:

@@ -229,7 +229,7 @@ class FiniteProduct:
         made, capacity = len(self), len(self.states.place)
         each = self.next.shape[1] * self.next.shape[2]
         if made + each > capacity or made + min(wanted, capacity) > capacity:
-            self.states = self.states.grown()
+            self.states = self.states.grow()
 
     def _refuse_if_too_large(self, edge: int, depth: int | None) -> None:
         """Guess from its growth how large the product becomes, and stop while it is still small."""

@@ -3,7 +3,7 @@
 Open addressing with linear probing in a power of two of slots, at most half of them taken. Learners and searches write the
 probe loop into their own flat loops (a function called with arrays costs more than the probe); it is always
 
-    probe = hashed(key) & mask
+    probe = hash_key(key) & mask
     while slot[probe] >= 0 and keys[slot[probe]] != key:
         probe = (probe + 1) & mask
 """
@@ -60,14 +60,14 @@ class Index(NamedTuple):
         place_rows(index.slot, index.key, len(keys))
         return index
 
-    def grown(self) -> Index:
+    def grow(self) -> Index:
         """The same rows; in twice the room if they fill half of theirs."""
         used = int(self.used[0])
         return self if 2 * used < len(self.key) else Index.of(self.key[:used], 2 * len(self.key))
 
 
 @njit(cache=True, inline="always")
-def hashed(key: int) -> int:
+def hash_key(key: int) -> int:
     """Where a key is looked for first (before the mask)."""
     return int((np.uint64(key) * MULTIPLIER) >> _HALF)
 
@@ -77,7 +77,7 @@ def place_rows(slot: Integers, keys: Keys, rows: int) -> None:
     """Put that many rows, in their order, into empty slots; all slots must be free."""
     mask = len(slot) - 1
     for row in range(rows):
-        probe = hashed(keys[row]) & mask
+        probe = hash_key(keys[row]) & mask
         while slot[probe] >= 0:
             probe = (probe + 1) & mask
         slot[probe] = row

@@ -36,9 +36,7 @@ def theory_facts(folder: Path) -> dict[str, Any]:
         folder / FILE,
         {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED)},
         lambda: {
-            "k": {
-                name: check_k(name, ks=KS, discount=discounts[name], most=most[name]).record() for name in CHECKED
-            },
+            "k": {name: check_k(name, ks=KS, discount=discounts[name], most=most[name]).record() for name in CHECKED},
             "sizes": {name: sizes_record(Task(name)) for name in COUNTED},
         },
     )

@@ -24,7 +24,7 @@ from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.run import Run, RunSpec, execute, is_done
 from pdrm.learning.tabular.policy import load_policy
-from pdrm.product.jax_env.jax_domain import seeded, water_domain
+from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
@@ -75,7 +75,7 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     world = WaterWorld(radius=1.5, step_limit=400)
     product, task = jax_product(water_domain(world), catalogue("water"), TopK(1)), WaterTask(world)
     seen, _ = task.reset(seed=0)
-    state = product.begin(seeded(0)).state
+    state = product.begin(make_key(0)).state
     state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
     step, gained, rng = jax.jit(product.step), 0.0, np.random.default_rng(0)
     assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-5)

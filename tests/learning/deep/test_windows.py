@@ -10,7 +10,7 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep.replay import begin_past, collect, find_tops, replay_window, sample_windows
 from pdrm.machines.configurations import Configuration
-from pdrm.product.jax_env.jax_domain import finite_domain, seeded, uniforms
+from pdrm.product.jax_env.jax_domain import finite_domain, make_key, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 
@@ -25,7 +25,7 @@ def past():
     def anything(_seen, keys):
         return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
 
-    begun = jax.jit(lambda: begin_past(product, SETTINGS, seeded(0)))()
+    begun = jax.jit(lambda: begin_past(product, SETTINGS, make_key(0)))()
     return product, jax.jit(lambda past: collect(product, SETTINGS, past, anything))(begun)[0]
 
 

@@ -15,7 +15,7 @@ from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
 from pdrm.learning.deep.networks import stack_trees
-from pdrm.product.jax_env.jax_domain import Key, key_of, seeded
+from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
 from pdrm.product.jax_env.jax_product import JaxProduct
 
 # --- The agents by name, and what they have in common.
@@ -87,7 +87,7 @@ class DeepTraining:
         self.ended, self.cut_off = 0, 0
         """Episodes of training that ended, of all runs; and of these, those that a full stack cut off."""
         networks = [algorithm.new_network(self.product, self.settings, np.random.default_rng(seed)) for seed in seeds]
-        keys = jnp.stack([seeded(seed) for seed in seeds])
+        keys = jnp.stack([make_key(seed) for seed in seeds])
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
@@ -108,7 +108,7 @@ class DeepTraining:
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
-        key = key_of(seeded(seed), TESTS)
+        key = key_of(make_key(seed), TESTS)
         played: Episodes = self._test_compiled(episodes, self.numbers, self.state.network, key)
         check_played(played, self.product.machine.depth)
         return played

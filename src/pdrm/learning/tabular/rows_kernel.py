@@ -12,7 +12,7 @@ from numba import njit
 
 from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.hash_kernel import FREE, Index, Keys, hashed
+from pdrm.product.hash_kernel import FREE, Index, Keys, hash_key
 
 A = TypeVar("A", Integers, Rewards)
 
@@ -30,9 +30,9 @@ class Values(NamedTuple):
         """No row yet."""
         return cls(Index.room(rows), np.zeros((rows, actions), np.float64))
 
-    def grown(self) -> Values:
+    def grow(self) -> Values:
         """The same rows, with more room where it is short."""
-        index = self.index.grown()
+        index = self.index.grow()
         return Values(index, _longer(self.value, len(index.key)))
 
 
@@ -62,16 +62,16 @@ class Observed(NamedTuple):
         turn[:, 1] = FREE
         return cls(Index.room(entries), none, none.copy(), ends, ends.copy(), np.zeros(lists, np.int32), turn)
 
-    def grown(self) -> Observed:
+    def grow(self) -> Observed:
         """The same entries, with more room where it is short."""
-        index = self.index.grown()
+        index = self.index.grow()
         entries = len(index.key)
         return Observed(index, _longer(self.node, entries), _longer(self.following, entries, FREE), *self[3:])
 
 
 def compile_growth() -> None:
     """Have the growth of an index compiled, before a clock runs."""
-    Index.of(np.zeros(1, np.int64), rows=1).grown()
+    Index.of(np.zeros(1, np.int64), rows=1).grow()
 
 
 def _longer(array: A, length: int, filled: int = 0) -> A:
@@ -108,7 +108,7 @@ ix = np.uint64
 def find_row(slot: Integers, keys: Keys, key: int) -> tuple[int, int]:
     """The row of a key, or FREE, and the slot where it is or belongs."""
     mask = len(slot) - 1
-    probe = hashed(key) & mask
+    probe = hash_key(key) & mask
     row = slot[ix(probe)]
     while row >= 0 and keys[ix(row)] != key:
         probe = (probe + 1) & mask

@@ -119,7 +119,7 @@ class TabularTraining(ABC):
             if not isinstance(self.view, FullStack):
                 raise BadSetting("a policy over counters sees all of them", fix="use FullStack() (--k full)")
             self.counters = self._new_counters(self.machine)
-            self.explored = self.counters.explored()
+            self.explored = self.counters.begin()
         else:
             self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, self.domain.states)
         self.rng_state = seed_streams(self.seed, 2)
@@ -156,7 +156,7 @@ class TabularTraining(ABC):
         while (status := kernel()) != at.DONE:
             if status == at.NO_ROOM:
                 for name in self.tables:
-                    setattr(self, name, getattr(self, name).grown())
+                    setattr(self, name, getattr(self, name).grow())
             elif status == at.UNEXPLORED and self.counters is not None:
                 self.explored = self.counters.find(self.explored)
             elif status == at.UNDEFINED:
@@ -171,7 +171,7 @@ class TabularTraining(ABC):
         self._learn(self.episodes)
         if isinstance(self.machine, CountingRewardAutomaton):
             counters = self._new_counters(self.machine)
-            counters.find(counters.explored())
+            counters.find(counters.begin())
 
     def _new_counters(self, machine: CountingRewardAutomaton) -> Counters:
         return Counters(machine, self.domain.labels, getattr(self.settings, "operations_per_episode", None))

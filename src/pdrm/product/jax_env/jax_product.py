@@ -2,7 +2,7 @@
 
 Observations are those of `pdrm.wrap(..., flatten=True)`: the domain's vector, the machine state one-hot, each seen symbol
 one-hot. An episode ends at a final state (`terminated`), at the step limit or where the stack overflows (`truncated`). What
-is paid before the first action counts in its return, and is no reward of an action.
+is paid before the first action counts in its return, but is not the reward of an action.
 """
 
 from __future__ import annotations
