@@ -7,7 +7,7 @@ from random import Random
 
 from pdrm.language.json_form import to_json
 from pdrm.language.loading import parse
-from pdrm.language.writer import to_text
+from pdrm.language.writer import lay_out, to_text
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from proofs.random_counting import counting_automaton
@@ -31,3 +31,5 @@ def compare(machine: PushdownRewardMachine | CountingRewardAutomaton) -> None:
         read = parse(written, "random")
         assert read == machine, f"{written}\nis read as {read}"
         assert form(read) == written, f"{written}\nis written as {form(read)}"
+    text = to_text(machine)
+    assert lay_out(text, "random") == text, f"{text}\nis laid out as {lay_out(text, 'random')}"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-# XLA's pool of threads for the processor can stall on machines with few cores.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+# XLA's pool of threads for the processor can stall on machines with few cores; and the tests run so few steps that optimising
+# what is compiled takes longer than it saves.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0")
 
 # What JAX compiles twice within a session (a run and the same one resumed) is read back the second time, in workers and in
 # processes that tests start too.

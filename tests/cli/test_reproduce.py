@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from pdrm.experiments.study import run_study
+from pdrm.experiments.study_file import load_study
 from tests.experiments.small import keep_small_sizes
 
 STUDY = """\
@@ -139,26 +141,27 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_leaves_everything_to_go_on_from(workers, study, tmp_path):
-    study.write_text(STUDY.replace("episodes = 300", "episodes = 30000").replace("seeds = 2", "seeds = 1"))
-    environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
-    command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", str(workers), "-o", str(tmp_path / "out")]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not list(tmp_path.glob("out/runs/*/checkpoint.npz")):
-        assert process.poll() is None
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in said
-    assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
-    assert "Traceback" not in said
-    assert list(tmp_path.glob("out/runs/*/checkpoint.npz"))
-    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
-    whole = [*command[:-1], str(tmp_path / "whole")]
-    assert subprocess.run(whole, capture_output=True, check=False).returncode == 0
-    for path in tmp_path.glob("whole/runs/*/*"):
-        if path.name != "timing.json":
-            assert (tmp_path / "out" / path.relative_to(tmp_path / "whole")).read_bytes() == path.read_bytes()
-    assert not list(tmp_path.glob("out/runs/*/checkpoint.npz"))
+def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
+    study.write_text(STUDY.replace("episodes = 300", "episodes = 20000").replace("seeds = 2", "seeds = 1"))
+    whole = tmp_path / "whole"
+    run_study(load_study(study), whole)
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", str(workers), "-o", str(out)]
+        environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while not list(out.glob("runs/*/checkpoint.npz")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "the same command goes on from there" in said
+        assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
+        assert "Traceback" not in said
+        assert list(out.glob("runs/*/checkpoint.npz"))
+        run_study(load_study(study), out)
+        for path in whole.glob("runs/*/*"):
+            if path.name != "timing.json":
+                assert (out / path.relative_to(whole)).read_bytes() == path.read_bytes()
+        assert not list(out.glob("runs/*/checkpoint.npz"))

@@ -69,10 +69,9 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
     assert "films are of WaterWorld" in pdrm("film", folder).err
 
 
-@pytest.mark.parametrize("k", ["none", "2"])
-def test_water_is_filmed_whatever_is_seen(pdrm, tmp_path, k):
+def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path):
     runs, film = tmp_path / "runs", tmp_path / "water.png"
-    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", k, "-o", runs).code == 0
+    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", "none", "-o", runs).code == 0
     (folder,) = runs.iterdir()
     outcome = pdrm("film", folder, "-o", film, "--every", 20_000)
     assert outcome.code == 0
@@ -121,11 +120,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     tight = pdrm(*command, "--set", "depth=8")
     assert tight.code == 0
     assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=152\n", tight.err)
-    roomy = pdrm(*command)
-    assert (roomy.code, "cut off" in roomy.err) == (0, False)
-    told = [json.loads(pdrm(*command, *more, "--json").out)[0] for more in (("--set", "depth=8"), ())]
-    assert told[0]["cut_off"] > 0.5
-    assert told[1]["cut_off"] == 0
+    assert json.loads(pdrm(*command, "--set", "depth=8", "--json").out)[0]["cut_off"] > 0.5
 
 
 def test_what_needs_a_finite_domain_says_so(pdrm):

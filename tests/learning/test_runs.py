@@ -76,10 +76,6 @@ def test_every_tabular_agent_resumes_to_the_same_bytes(name, agent, given, tmp_p
     check_resuming(RunSpec(task, chosen, seed=1), tmp_path)
 
 
-def test_a_network_resumes_to_the_same_bytes(tmp_path):
-    check_resuming(DEEP, tmp_path)
-
-
 def check_resuming(spec, folder):
     do(spec, folder / "whole")
     with pytest.raises(KeyboardInterrupt):
@@ -91,19 +87,9 @@ def check_resuming(spec, folder):
     assert fingerprint(folder / "parts") == fingerprint(folder / "whole")
 
 
-def test_networks_trained_side_by_side_have_folders_of_their_own(tmp_path):
-    specs = [replace(DEEP, seed=seed) for seed in (3, 4)]
-    assert specs[0].batch == specs[1].batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
-    folders = [tmp_path / spec.name for spec in specs]
-    with pytest.raises(KeyboardInterrupt):
-        execute(specs, folders, stop_after(4))
-    execute(specs, folders)
-    curves = [Run.load(folder).curve for folder in folders]
-    assert [len(curve) for curve in curves] == [6, 6]
-    assert fingerprint(folders[0])[0] != fingerprint(folders[1])[0]
-    whole = [tmp_path / "whole" / spec.name for spec in specs]
-    execute(specs, whole)
-    assert [fingerprint(folder) for folder in folders] == [fingerprint(folder) for folder in whole]
+def test_networks_of_the_same_shape_are_trained_side_by_side():
+    """That they stop and go on to the same bytes: tests/learning/deep/test_parts.py."""
+    assert DEEP.batch == replace(DEEP, seed=3).batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
 
 
 def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(tmp_path):
