@@ -22,6 +22,7 @@ LAYERS = (
     ("language", "domains"),
     ("machines",),
     ("progress", "files", "lazy"),
+    ("limits",),
     ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import stat
+import struct
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import CannotWrite, PdrmError
+from pdrm.errors import CannotOpen, CannotWrite, PdrmError, TooLarge, Where
+from pdrm.limits import LARGEST_ARRAYS, LARGEST_TEXT, LONGEST_DIRECTORY
 
 # --- Writing: whoever reads a file finds the old content or the new, never half of it
 #
@@ -73,27 +77,150 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
+# --- Reading, never more than is allowed: a device has no end, and a small zip can stand for a large one
+
+
+def read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
+    """The bytes of a file, or `TooLarge`; whatever the path is, no more than `most` and one are read.
+
+    >>> read_bytes(Path("/dev/zero"), 2**20)
+    Traceback (most recent call last):
+    ...
+    pdrm.errors.TooLarge: error[E0106]: /dev/zero has more than 1,048,576 bytes
+      --> /dev/zero
+      fix: check that it is the right file
+    """
+    data = read_beginning(path, most + 1)
+    if len(data) > most:
+        raise TooLarge(
+            f"{path} has more than {most:,} bytes", where=Where(str(path)), fix="check that it is the right file"
+        )
+    return data
+
+
+def read_beginning(path: Path, most: int) -> bytes:
+    """The first bytes of a file, or `CannotOpen`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise CannotOpen(f"{path} cannot be opened: {reason}", fix="check the path and its permissions") from error
+
+
 # --- Arrays in `.npz` files, read without running code
+#
+# NumPy trusts what a file says about itself: it makes room for as many numbers as a header claims before it reads one. Here
+# the list of the zip and the header of each array are checked against each other, and against the limits, before anything is
+# unpacked.
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+ENDING = ".npy"
+DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
+"""What zipfile and NumPy raise at damaged bytes (RuntimeError: encrypted, or an unknown way of packing)."""
 
-def read_arrays(data: bytes) -> Arrays:
-    """The arrays in the bytes of an `.npz` file, by name; `ValueError` says what is wrong.
+
+def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
+    """The arrays in the bytes of an `.npz` file, by name, each in C order and native byte order; `ValueError` says what is wrong.
+
+    They take as many bytes as the file, or `most` if that is more.
 
     >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
     ValueError: it is not an .npz file, or only a part of one
     """
+    if data.startswith(np.lib.format.MAGIC_PREFIX):
+        raise ValueError("it is a single array, not an .npz file")
+    opened = _Opened(data)
     try:
-        found = np.load(io.BytesIO(data), allow_pickle=False)
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:  # NumPy's own advice is to run what is in it
+        archive = zipfile.ZipFile(opened)
+    except DAMAGED as error:
         raise ValueError("it is not an .npz file, or only a part of one") from error
-    if not isinstance(found, np.lib.npyio.NpzFile):
-        raise ValueError("it is a single array, not an .npz file")  # noqa: TRY004 - a fault of the file
-    with found:
-        return {name: _array(found, name) for name in found.files}
+    opened.longest = None
+    with archive:
+        entries = archive.infolist()
+        if (size := sum(entry.file_size for entry in entries)) > max(most, len(data)):
+            raise ValueError(f"its arrays take {size:,} bytes, and {most:,} are the most")
+        found: Arrays = {}
+        for entry in entries:
+            name = entry.filename.removesuffix(ENDING)
+            if name in found or name == entry.filename:
+                raise ValueError(
+                    f"it holds `{name[:40]}` twice" if name in found else f"`{name[:40]}` in it is not an array"
+                )
+            try:
+                found[name] = _read_array(archive, entry)
+            except DAMAGED as error:
+                why = str(error) if isinstance(error, _ArrayFault) else "is damaged"
+                raise ValueError(f"its array `{name[:40]}` {why}") from error
+        return found
+
+
+class _ArrayFault(ValueError):
+    """What is wrong with one array, as the end of a sentence about it."""
+
+
+class _Opened(io.BytesIO):
+    """The bytes of a zip; `zipfile` reads the whole list of what is in it at once, so that is where a long one is refused."""
+
+    longest: int | None = LONGEST_DIRECTORY
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        if self.longest is not None and len(data) > self.longest:
+            raise zipfile.BadZipFile("its list is too long")
+        return data
+
+
+def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array, whose header must ask for the bytes that are there and no others."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _ArrayFault("is packed in a way that NumPy does not use")
+    with archive.open(entry) as file:
+        shape, fortran, kind = _read_header(file)
+        if kind.hasobject:
+            raise _ArrayFault("holds Python objects")
+        size, there = kind.itemsize * math.prod(shape), entry.file_size - file.tell()
+        if size != there or not kind.itemsize or min(shape, default=0) < 0:
+            raise _ArrayFault(f"is damaged (its header asks for {size:,} bytes, and {there:,} are there)")
+        flat = np.empty(size, np.uint8)
+        for begin in range(0, size, CHUNK):
+            part = file.read(min(CHUNK, size - begin))
+            if len(part) != min(CHUNK, size - begin):
+                raise _ArrayFault("is damaged (it ends too early)")
+            flat[begin : begin + CHUNK] = np.frombuffer(part, np.uint8)
+    array = flat.view(kind).reshape(shape, order="F" if fortran else "C")
+    return np.asarray(array, kind.newbyteorder("="), order="C")
+
+
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type of the numbers, as an array's header says."""
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise _ArrayFault(f"is of format {version[0]}.{version[1]}, which this program does not read")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy and Python's parser warn of headers that no program writes today
+            return readers[version](file)
+    except (MemoryError, Warning) as error:  # MemoryError: so the parser calls what is nested too deep
+        raise _ArrayFault("has a header that cannot be read") from error
+
+
+CHUNK = 2**20
+"""Bytes unpacked at once: a zip may unpack to more than its list says."""
 
 
 def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
@@ -101,16 +228,6 @@ def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
-
-
-def _array(found: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401 - NumPy's own
-    try:
-        return np.array(found[name])
-    except ValueError as error:
-        fault = "holds Python objects" if "pickle" in str(error).lower() else f"is damaged ({error})"
-        raise ValueError(f"its array `{name}` {fault}") from error
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"its array `{name}` is damaged") from error
 
 
 # --- Folders, names and faults

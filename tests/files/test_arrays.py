@@ -1,6 +1,8 @@
 """Arrays in files: what was saved comes back; anything else is refused in plain words, and nothing in it is run."""
 
 import io
+import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -45,3 +47,62 @@ def test_a_damaged_array_is_named():
     data[300] ^= 0xFF
     with pytest.raises(ValueError, match="`one` is damaged"):
         read_arrays(bytes(data))
+
+
+def packed(name, data, declared=None, method=zipfile.ZIP_DEFLATED):
+    """A zip with one entry; its list may claim another size than the entry has."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr(name, data)
+        if declared is not None:
+            archive.infolist()[0].file_size = declared
+    return buffer.getvalue()
+
+
+def header(shape, kind="<f8", version=1):
+    text = repr({"descr": kind, "fortran_order": False, "shape": shape}).encode()
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2, "little") + text
+
+
+def test_what_a_file_claims_is_checked_before_room_is_made():
+    bomb = packed("x.npy", header((2**22,), "|u1") + bytes(2**22))
+    hidden = packed("x.npy", header((8,), "|u1") + bytes(2**22), declared=len(header((8,), "|u1")) + 8)
+    nested = header((1,)).replace(b"(1,)", b"(" * 90 + b"1" + b")" * 90)
+    nested = nested[:8] + (len(nested) - 10).to_bytes(2, "little") + nested[10:]
+    many = io.BytesIO()
+    with zipfile.ZipFile(many, "w") as archive:
+        for number in range(20):
+            archive.writestr(f"{number:060000d}.npy", b"")
+    for data, why in [
+        (bomb, "its arrays take 4,194,"),
+        (hidden, "`x` is damaged"),
+        (packed("x.npy", header((10**12,))), "asks for 8,000,000,000,000 bytes, and 0 are there"),
+        (packed("x.npy", header((10**12,), "<U0")), "asks for 0 bytes"),
+        (packed("x.npy", header((-1,)) + bytes(8)), "asks for -8 bytes"),
+        (packed("x.npy", header((-1, -1)) + bytes(8)), "asks for 8 bytes"),
+        (packed("x.npy", header((0, 2**70))), "`x` is damaged"),
+        (packed("x.npy", header((1,), version=9) + bytes(8)), "format 9.0"),
+        (packed("x.npy", nested), "`x`"),
+        (packed("x.npy", header((1,)) + bytes(8), method=zipfile.ZIP_LZMA), "a way that NumPy does not use"),
+        (packed("x.txt", b"words"), "`x.txt` in it is not an array"),
+        (many.getvalue(), "not an .npz file"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            read_arrays(data, 2**20)
+
+
+def test_arrays_come_in_c_order_and_native_byte_order():
+    found = read_arrays(saved(one=np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))))["one"]
+    assert found.dtype == np.int32
+    assert found.dtype.isnative
+    assert found.flags.c_contiguous
+    assert found.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_any_flipped_byte_is_refused_or_read():
+    data = saved(one=np.arange(5), two=np.array("word"))
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        with suppress(ValueError):
+            read_arrays(bytes(damaged))
