@@ -92,15 +92,6 @@ def test_networks_of_the_same_shape_are_trained_side_by_side():
     assert DEEP.batch == replace(DEEP, seed=3).batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
 
 
-def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(tmp_path):
-    specs = [replace(DEEP, seed=seed) for seed in (3, 4)]
-    folders = [tmp_path / spec.name for spec in specs]
-    with pytest.raises(KeyboardInterrupt):
-        do(specs[0], folders[0], stop_after(2))
-    execute(specs, folders)
-    assert all(map(is_done, folders))
-
-
 def test_the_same_in_another_process(tmp_path):
     do(SPEC, tmp_path / "here")
     command = [sys.executable, "-m", "pdrm", "train", "maze-5x5", "--agent", "cprm", "--seeds", "8", "--workers", "2"]

@@ -37,6 +37,7 @@ NOT_RUN = {
     "make reproduce": "25 minutes; tests/cli/test_reproduce.py runs parts of it",
     "make test": "runs this",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
+    "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
     "pdrm train water-17": "an hour on two cores; tests/cli/test_train_deep.py trains there for a moment",
     "pdrm film": "needs such a run; tests/cli/test_train_deep.py films one",
 }

@@ -135,6 +135,19 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(presses, whole, tmp_path):
     assert Run.load(tmp_path / "0").curve.returns.shape == (3, 5)
 
 
+def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(whole, tmp_path):
+    specs, folders = runs(tmp_path)
+
+    def stop(_status):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(specs[:1], folders[:1], stop)
+    execute(specs, folders)
+    assert all(map(is_done, folders))
+    assert (folders[1] / "policy.npz").read_bytes() == (whole[0] / "1" / "policy.npz").read_bytes()
+
+
 def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
     files = [tmp_path / f"policy.{ending}" for ending in ("npz", "json")]
     for file in files:
