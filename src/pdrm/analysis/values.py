@@ -14,9 +14,9 @@ import numpy as np
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.rationals import largest_reward
 from pdrm.analysis.top_abstraction import abstract_steps
-from pdrm.analysis.value_kernel import solve, tighten, tighten_by_top
+from pdrm.analysis.value_kernel import find_extremes, solve, tighten, tighten_by_top
 from pdrm.errors import NoDiscount
-from pdrm.product.finite_kernel import END, Flags, Floats, Steps
+from pdrm.product.finite_kernel import Floats
 from pdrm.product.finite_product import FiniteProduct
 
 MOST_SWEEPS = 100_000
@@ -129,14 +129,8 @@ class _Extent(NamedTuple):
     reward: float
 
 
-def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
-    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none)."""
-    happens, ends = (steps.probability > 0)[steps.place], steps.next == END
-    return *_span(steps.reward, happens & ~ends), *_span(steps.reward, happens & ends)
-
-
-def _span(rewards: Floats, where: Flags | bool = True) -> tuple[float, float]:
-    return float(rewards.min(initial=np.inf, where=where)), float(rewards.max(initial=-np.inf, where=where))
+def _span(rewards: Floats) -> tuple[float, float]:
+    return float(rewards.min(initial=np.inf)), float(rewards.max(initial=-np.inf))
 
 
 def _bound_all(extremes: tuple[float, float, float, float], discount: float) -> _Extent:
