@@ -15,6 +15,7 @@ from pdrm.experiments.study import run_study
 from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.report import theory_section as theory
 from pdrm.report.build import write_report
+from tests.experiments.small import keep_small_sizes
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -26,6 +27,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("report")
     studies = figures(["letter", "paint"], seeds=2)
     assert not run_study(studies, place).failures
+    keep_small_sizes(place)
     evidence = Evidence(place, 2)
     lines = known_lines([*studies, *DEEP], evidence.store)
     write_report(lines, judge_claims(evidence), evidence, theory=False)

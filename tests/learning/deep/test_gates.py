@@ -47,7 +47,7 @@ RECURRENT = {"n_envs": 32, "n_steps": 30, "batch_size": 320, "n_epochs": 4, "lea
 
 
 def test_a_memory_task_that_recurrent_ppo_solves():
-    training = trained("rppo", cue(), 2, 30, **RECURRENT, sequence_length=10, lstm_hidden_size=16, net_arch=(16,))
+    training = trained("rppo", cue(), 2, 10, **RECURRENT, sequence_length=10, lstm_hidden_size=16, net_arch=(16,))
     assert (np.asarray(training.test(200).returns).mean(axis=1) > 0.97).all()
 
 
@@ -109,7 +109,7 @@ def test_sac_finds_the_target():
         "sac",
         target(),
         2,
-        300,
+        150,
         n_envs=8,
         batch_size=64,
         buffer_size=4_000,
