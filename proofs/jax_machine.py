@@ -26,8 +26,8 @@ MACHINES = 100
 WORDS = 200
 LONGEST = 12
 STATES, LABELS, MOVES, PUSH = 7, 16, 512, 4
-DEPTHS = {2: 40, 3: 5, 4: 20, 5: 12}
-"""How deep the stacks are, by the number of symbols, none included: some words fill them."""
+DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 40)
+"""How deep the stacks are: many words fill the smaller ones."""
 ROUNDING = 2.0**-22
 """Of a sum of rewards, relative to the sum of their sizes."""
 
@@ -35,17 +35,19 @@ ROUNDING = 2.0**-22
 def check(seed: int, machines: int = MACHINES, words: int = WORDS) -> Counter[str]:
     """Run random words by both."""
     random, counted = Random(seed), Counter[str]()
-    for _ in range(machines):
+    for number in range(machines):
         machine = random_machine(random)
         labels = list(machine.alphabet.labels())
-        counted += compared(machine, labels, random_words(random, len(labels), words, LONGEST))
+        depth = DEPTHS[(seed + number // 8) % len(DEPTHS)]  # a few machines each: a depth is a program to compile
+        counted += compared(machine, labels, random_words(random, len(labels), words, LONGEST), depth)
     return counted
 
 
-def compared(machine: PushdownRewardMachine, labels: Sequence[Label], words: list[list[int]]) -> Counter[str]:
+def compared(
+    machine: PushdownRewardMachine, labels: Sequence[Label], words: list[list[int]], depth: int
+) -> Counter[str]:
     """How many words ended how; raises at the first on which they differ."""
     table = padded(tabulate(machine, labels))
-    depth = DEPTHS[table.move.shape[2]]
     if len(machine.begin().after.stack) > depth:
         return Counter({"machines whose first stack does not fit": 1})
     traces = [column.tolist() for column in run(table, depth, words)]

@@ -4,7 +4,7 @@ import jax
 import pytest
 
 from pdrm.errors import BadSetting
-from pdrm.language.loading import catalogue
+from pdrm.language.loading import catalogue, parse
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, JaxMachine
 
@@ -17,6 +17,20 @@ def test_a_push_onto_a_full_stack_is_lost_and_reported():
     assert (int(once.status), int(twice.status)) == (OK, OVERFLOW)
     assert machine.top(twice.configuration, 3).tolist() == [2, 1, 0]
     assert int(twice.configuration.height) == 2
+
+
+def test_silent_moves_stop_on_a_full_stack():
+    """With `B` lost, `q` sees the `A` below it and goes back to `p`, and so on for ever."""
+    machine = parse(
+        "events a b\nexclusive a b\nstack # A B\nstart u\notherwise stay 0\n"
+        "u -> u : a, z / A z, 0\nu -> p : b, z / z, 0\np -> q : eps, z / B z, 0\n"
+        "q -> p : eps, A / A, 0\nq -> u : b, B / eps, 1\n"
+    )
+    packed = JaxMachine(tabulate(machine, [frozenset("a"), frozenset("b")]), depth=4)
+    now = packed.begin().configuration
+    for label in (0, 0, 0):
+        now = packed.step(now, label).configuration
+    assert int(packed.step(now, 1).status) == OVERFLOW
 
 
 def test_deep_stacks_go_over_several_words():

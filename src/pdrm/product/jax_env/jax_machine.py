@@ -1,8 +1,9 @@
 """A machine's table in JAX: the same moves as `pdrm.machines.tables`, on stacks of a fixed depth packed into 32-bit words.
 
 A symbol takes a few bits, the top one the lowest bits of the first word, so push and pop are shifts and every step is
-arithmetic on a few integers. A push onto a full stack is lost and reported as OVERFLOW; a label for which the machine has
-no move leaves the configuration as it is and is reported as UNDEFINED.
+arithmetic on a few integers. A push onto a full stack is lost and reported as OVERFLOW, and the step ends there: silent moves
+from a stack that lacks a symbol might never end. A label for which the machine has no move leaves the configuration as it is
+and is reported as UNDEFINED.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class JaxMachine:
         return configuration.state >= self.table.first_final
 
     def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
-        """Read one label, then take silent moves until none applies."""
+        """Read one label, then take silent moves until none applies, or the stack is overfull."""
         table = self.table
         move = jnp.asarray(table.move)[configuration.state, label, self._top(configuration)]
         after = self._move(configuration, move, jnp.float32(0))
@@ -119,11 +120,14 @@ class JaxMachine:
         def find_silent(step: MachineStep) -> jax.Array:
             return silent[step.configuration.state, self._top(step.configuration)]
 
+        def goes_on(step: MachineStep) -> jax.Array:
+            return (find_silent(step) >= 0) & (step.status != OVERFLOW)
+
         def take_silent(step: MachineStep) -> MachineStep:
             one = self._move(step.configuration, find_silent(step), step.reward)
             return one._replace(status=jnp.maximum(step.status, one.status))
 
-        return jax.lax.while_loop(lambda step: find_silent(step) >= 0, take_silent, after)
+        return jax.lax.while_loop(goes_on, take_silent, after)
 
     def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
         """One move; -1 is none, and leaves everything as it is."""
