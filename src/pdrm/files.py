@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import os
 import stat
@@ -223,11 +224,64 @@ CHUNK = 2**20
 """Bytes unpacked at once: a zip may unpack to more than its list says."""
 
 
+def need(*rules: tuple[bool | np.bool_, str]) -> None:
+    """Raise `ValueError` for the first rule about what was read that does not hold.
+
+    >>> need((True, "no"), (within(np.array([0, 3]), 0, 2), "its states are out of range"))
+    Traceback (most recent call last):
+    ...
+    ValueError: its states are out of range
+    """
+    for holds, fault in rules:
+        if not holds:
+            raise ValueError(fault)
+
+
+def within(array: npt.NDArray[Any], least: float, most: float) -> bool:
+    """Whether all numbers are from least to most; NaN never is."""
+    return bool(np.all((array >= least) & (array <= most)))
+
+
+def distinct(array: npt.NDArray[Any]) -> bool:
+    """Whether no number, or row of numbers, occurs twice."""
+    return len(np.unique(array, axis=None if array.ndim == 1 else 0)) == len(array)
+
+
 def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
     """The arrays as the bytes of an `.npz` file; the same arrays give the same bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
+
+
+# --- JSON that we wrote ourselves
+
+
+def parse_json(data: bytes) -> Any:  # noqa: ANN401 - JSON is any value
+    """The value in the bytes of a JSON file; `ValueError` says what is wrong.
+
+    >>> parse_json(b"[" * 100_000)
+    Traceback (most recent call last):
+    ...
+    ValueError: it is nested too deeply
+    """
+    try:
+        text = data.decode()
+        value = json.loads(text)
+        if "\\u" in text:  # an escape may stand for half a character, which no file can hold
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    except UnicodeError as error:
+        raise ValueError(f"it is not text ({getattr(error, 'reason', error)})") from error
+    return value
+
+
+def parse_record(data: bytes) -> dict[str, Any]:
+    """The object in the bytes of a JSON file, whose keys are texts; `ValueError` says what is wrong."""
+    value = parse_json(data)
+    need((isinstance(value, dict), "it is not a JSON object"))
+    return dict(value)
 
 
 # --- Folders, names and faults
@@ -262,7 +316,8 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
     if word in known:
         return True
     path, file = Path(word), folder / word
-    return path.name == word and not path.suffix and (file.is_dir() or not file.exists())
+    # Not the methods of `Path`: they raise where a name is longer than a file's can be.
+    return path.name == word and not path.suffix and (os.path.isdir(file) or not os.path.exists(file))  # noqa: PTH110, PTH112
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:

@@ -88,7 +88,7 @@ class Task:
         for state in states:
             if state not in given.final:
                 fault = f"`{state}` is not a final state of machine `{given.name}`"
-                raise BadStudy(fault, fix=did_you_mean(state, given.final))
+                raise BadStudy(fault, fix=did_you_mean(str(state), given.final))
         self.success = states or _achieving(given)
 
     def __repr__(self) -> str:

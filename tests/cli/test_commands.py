@@ -1,6 +1,7 @@
 """The commands about machines, as a user types them."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -245,3 +246,38 @@ def test_every_kind_says_what_it_is(pdrm, tmp_path):
     file = tmp_path / "plain.pdrm"
     file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1\n")
     assert "  reward machine: 1 states" in pdrm("check", file).out
+
+
+def test_names_that_no_file_can_have(pdrm, tmp_path):
+    for words in (
+        ("check", "x" * 300),
+        ("step", "x" * 5000, "A"),
+        ("evaluate", "x" * 300),
+        ("train", "x" * 300),
+        ("verify", "x" * 300),
+    ):
+        outcome = pdrm(*words)
+        assert outcome.code == 2, words[0]
+        assert "error[E" in outcome.err
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 20_000)
+    (tmp_path / "dots.toml").write_text("a" + ".a" * 50_000 + " = 1")
+    for name in ("deep.toml", "dots.toml"):
+        assert pdrm("run", tmp_path / name).code == 2
+
+
+def test_the_next_command_is_quoted_for_the_shell(pdrm, tmp_path):
+    file = tmp_path / "two words.pdrm"
+    file.write_text(catalogue_text("letter").replace("name      letter", "name      $x;y"))
+    assert "-o '$x;y.svg'" in pdrm("check", file).err
+
+
+def test_an_encoding_without_our_signs(tmp_path):
+    """In a process of its own, since an encoding is chosen when Python starts."""
+    file = tmp_path / "é.pdrm"
+    file.write_text(catalogue_text("letter").replace("name      letter", "name      □é"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pdrm", "check", str(file)], env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\\u25a1" in done.stdout

@@ -184,3 +184,24 @@ def test_a_fault_is_told_where_it_is_written(tmp_path, old, new, line, why):
     with pytest.raises(PdrmError, match=why) as raised:
         load_study(path)
     assert raised.value.where.line == line
+
+
+STUDY = 'name = "{name}"\nseeds = 1\n[[panels]]\ndomain = "letter"\n[[panels.agents]]\nagent = "q"\n{line}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        *(("../../x", ""), ("/x/y", ""), ("", ""), ("..", ""), ("x" * 300, "")),
+        *(
+            ("x", "gigabytes = nan"),
+            ("x", "gigabytes = -1"),
+            ("x", "seconds = inf"),
+            ("x", "settings = { episodes = [3] }"),
+        ),
+    ],
+)
+def test_what_no_study_can_mean(name, line, tmp_path):
+    (tmp_path / "s.toml").write_text(STUDY.format(name=name, line=line))
+    with pytest.raises(PdrmError):
+        load_study(tmp_path / "s.toml")

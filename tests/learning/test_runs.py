@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
-from pdrm.learning import run as runs
 from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
 from pdrm.learning.run import Run, RunSpec, execute, is_done, read_spec, train
 from pdrm.learning.tabular.policy import load_policy
@@ -192,7 +191,7 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     """It acts at once, here between training and its test, where no undisturbed run ever stops."""
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
-    monkeypatch.setattr(runs, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
     tested = Training.test
 
     def interrupted(training, domain=None):

@@ -3,12 +3,14 @@
 import pytest
 
 from proofs import (
+    command_lines,
     hierarchical,
     jax_machine,
     learners,
     mutations,
     round_trip,
     sufficient_k,
+    tampered,
     values,
     water_twin,
     wrapping,
@@ -19,6 +21,7 @@ from proofs.proof import find_check
 AT_LEAST = {
     "resume": 200,
     "clusters": 8,
+    "command-lines": 10_000,
     "values": 10_000,
     "exact-values": 10_000,
     "sufficient-k": 10_000,
@@ -37,6 +40,17 @@ def test_every_proof_has_a_name_of_its_own_a_check_and_a_large_target():
 
 def test_damaged_files():
     assert mutations.check(seed=0, cases=250) == 250
+
+
+def test_tampered_files():
+    counted = tampered.check(seed=0, cases=150, deep=False)
+    assert counted["cases"] == 150
+    assert counted["refused"] > 50
+
+
+def test_command_lines():
+    counted = command_lines.check(seed=1, cases=12)
+    assert counted["cases"] == 12
 
 
 def test_values():

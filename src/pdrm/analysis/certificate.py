@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from pdrm.errors import BadCertificate
-from pdrm.files import write_atomically
+from pdrm.files import parse_record, read_bytes, write_atomically
 
+LARGEST_CERTIFICATE = 2**28
+"""Bytes: those of a million states take a fraction of it."""
 FORMAT = "pdrm certificate 1"
 
 
@@ -75,9 +76,9 @@ class Certificate:
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate that `Certificate.save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:
-        record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = parse_record(read_bytes(Path(path), LARGEST_CERTIFICATE))
         if record.pop("format", None) != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return Certificate(**record)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error

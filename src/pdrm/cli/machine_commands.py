@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,7 +79,7 @@ def check(file: File, as_json: Json = False) -> None:
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     _print_findings(findings, machine)
-    _next(f"pdrm draw {quote(file)} -o {machine.name}.svg", file)
+    _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")
 
 
 def step(
@@ -98,7 +98,7 @@ def step(
         print_json(run_record(run))
     else:
         print_run(run)
-        _next(f'pdrm draw {quote(file)} --word "{word}" -o trace.svg', file)
+        _next("pdrm draw {} --word {} -o trace.svg", file, file, word)
 
 
 def draw(
@@ -140,7 +140,7 @@ def convert(
     (draw_machine if drawing else save)(machine, output)
     typer.echo(f"wrote {output}")
     if not drawing:
-        next_command(f"pdrm check {quote(str(output))}")
+        next_command("pdrm check {}", output)
 
 
 def fmt(
@@ -194,8 +194,8 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
     """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
     from pdrm.language.loading import catalogue_names
 
-    is_file = file != "-" and file not in catalogue_names() and Path(file).exists()
-    if is_file and output.exists() and output.samefile(file):
+    is_file = file != "-" and file not in catalogue_names()
+    if is_file and os.path.exists(file) and os.path.exists(output) and output.samefile(file):  # noqa: PTH110 - see `means_name`
         fault = f"{output} is the file that is read: its comments and loops would be lost"
         raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)")
 
@@ -212,10 +212,10 @@ def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
         typer.echo(f"  {finding.message.partition(': `otherwise')[0]}")
 
 
-def _next(command: str, file: str) -> None:
+def _next(command: str, file: str, *names: object) -> None:
     """What one would do next, unless the machine came from a pipe."""
     if file != "-":
-        next_command(command)
+        next_command(command, *names)
 
 
 def machine_text(file: str) -> str:

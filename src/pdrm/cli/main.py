@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from pdrm import __version__
-from pdrm.cli.output import print_error
-from pdrm.errors import PdrmError
+from pdrm.cli.output import print_error, write_any_text
+from pdrm.errors import CannotOpen, PdrmError
 
 COMMANDS = {
     "new": "setup_commands",
@@ -114,10 +114,16 @@ def main() -> None:
     # When the reader (a pager, `head`) has gone, nothing is wrong, and nothing is left to say.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    write_any_text()
     try:
         app()
     except PdrmError as error:
         print_error(error)
+        sys.exit(2)
+    except OSError as error:  # a name that no file can have, a folder that has gone: whatever the command was doing
+        reason = (error.strerror or str(error)).lower()
+        what = f"{error.filename} cannot be opened" if error.filename else "the system refuses"
+        print_error(CannotOpen(f"{what}: {reason}", fix="check the path and its permissions"))
         sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)

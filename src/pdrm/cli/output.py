@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
+from shlex import quote
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -40,14 +43,27 @@ def print_error(error: PdrmError) -> None:
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
 
 
+def write_any_text() -> None:
+    """Have what an encoding has no sign for written as an escape, on standard output and error: a message that names a file
+    or a machine must not fail for that name."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON is any value
-    """One JSON value on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """One JSON value on standard output, in signs that its encoding has."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf_8")
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=plain))
 
 
-def next_command(command: str) -> None:
-    """What one would do next, as the last line; on standard error, so that pipes stay clean."""
-    typer.echo(coloured(f"next: {command}", dim=True), err=True)
+def next_command(command: str, *names: object) -> None:
+    """What one would do next, as the last line; on standard error, so that pipes stay clean.
+
+    names: what stands for each `{}` of the command; quoted where the shell needs it.
+    """
+    said = command.format(*(quote(str(name)) for name in names)) if names else command
+    typer.echo(coloured(f"next: {said}", dim=True), err=True)
 
 
 def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value

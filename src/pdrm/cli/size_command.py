@@ -213,7 +213,7 @@ def _seen_text(seen: list[dict[str, Any]]) -> str:
 def _next(name: str, task: Task, machine: str | None, *, trained: bool) -> None:
     with_ = "" if machine is None else f" --machine {quote(machine)}"
     if task.domain.name == "all words":
-        next_command(f"pdrm check {quote(name)}")
+        next_command("pdrm check {}", name)
     elif trained:
         next_command(f"pdrm check-k {quote(name)}{with_}")
     else:

@@ -95,7 +95,7 @@ def run(
     if outcome.failures:
         raise typer.Exit(FAILED)
     if not as_json:
-        next_command(f"pdrm replay {next(iter(sorted((outcome.folder / 'runs').iterdir())))}")
+        next_command("pdrm replay {}", next(iter(sorted((outcome.folder / "runs").iterdir()))))
 
 
 def _row(curves: Curves) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: b
         return
     for path in write_own_report(lines, store, output):
         typer.echo(f"wrote {path}")
-    next_command(f"pdrm replay {store.folder(next(studies[0].runs())[2])}")
+    next_command("pdrm replay {}", store.folder(next(studies[0].runs())[2]))
 
 
 # --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.

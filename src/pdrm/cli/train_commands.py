@@ -108,7 +108,7 @@ def train(
         return
     for run in trained:
         _print(run, done_before=run.spec.id in before)
-    next_command(f"pdrm {'film' if task.continuous else 'evaluate'} {trained[0].folder}")
+    next_command(f"pdrm {'film' if task.continuous else 'evaluate'} {{}}", trained[0].folder)
 
 
 def _agent(
@@ -239,7 +239,7 @@ def evaluate(
     typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
     for end, count in record["ends"].items():
         typer.echo(f"  ended in {end}: {count}")
-    next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {run}")
+    next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {{}}", run)
 
 
 def domains(

@@ -142,4 +142,4 @@ def film(
     else:
         save_picture(output, pictures[-1])
     typer.echo(f"{went['steps']:,} steps, return {went['return']:g}, ended in {went['end']} -> {output}")
-    next_command(f"pdrm evaluate {run}")
+    next_command("pdrm evaluate {}", run)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
-from pdrm.files import Arrays, read_arrays
+from pdrm.files import Arrays, parse_json, read_arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
@@ -133,7 +133,7 @@ def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
 
 def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     """The domain whose arrays' names begin so."""
-    words = json.loads(str(arrays[prefix + WORDS]))
+    words = parse_json(str(arrays[prefix + WORDS]).encode("utf-8", "surrogatepass"))
     _check_words(words)
     optional: dict[str, Any] = {field: arrays[prefix + field] for field in OPTIONAL if prefix + field in arrays}
     optional |= {field: words[field] for field in PLAIN if field in words}

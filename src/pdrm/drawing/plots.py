@@ -56,12 +56,25 @@ def write_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_atomically(file, plot_bytes(figure, file.suffix[1:]))
 
 
+def _take_names_literally(figure: Figure) -> None:
+    """Have a `$` in a name drawn as it is: matplotlib would read a formula, and fail where it is none. Numbers along an axis may
+    be formulas (powers of ten), and no name stands there."""
+    from matplotlib.text import Text
+
+    axes = [axis for one in figure.axes for axis in (one.xaxis, one.yaxis)]
+    numbers = {id(text) for axis in axes for text in axis.findobj(Text)} - {id(axis.label) for axis in axes}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and id(text) not in numbers:
+            text.set_parse_math(False)
+
+
 def plot_bytes(figure: Figure, kind: str) -> bytes:
     """A figure as `svg`, `png` or `pdf`."""
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
     about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    _take_names_literally(figure)
     with rc_context({"svg.hashsalt": "pdrm"}):  # else the names of its parts are drawn anew each time
         figure.savefig(buffer, format=kind, dpi=150, metadata=about)
     return buffer.getvalue()

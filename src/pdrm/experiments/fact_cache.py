@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pdrm
-from pdrm.files import write_atomically
+from pdrm.files import parse_record, write_atomically
 
 CHAPTERS = ("analysis", "domains", "machines", "product")
 
@@ -42,14 +42,21 @@ def read_or_find(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[s
         return dict(known["facts"])
     facts: dict[str, Any] = json.loads(json.dumps(find()))  # as they will be read
     if path.parent.is_dir():
-        write_atomically(path, (json.dumps({**about, "facts": facts}, indent=1) + "\n").encode())
+        record = {**about, "sha256": hash_facts(facts), "facts": facts}
+        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
     return facts
+
+
+def hash_facts(facts: dict[str, Any]) -> str:
+    """A hash of the facts: those that do not have the one written with them are not what was found."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     """What is in the file; None where it is not there or is damaged."""
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = parse_record(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return known if isinstance(known, dict) and isinstance(known.get("facts"), dict) else None
+    facts = known.get("facts")
+    return known if isinstance(facts, dict) and known.get("sha256") == hash_facts(facts) else None

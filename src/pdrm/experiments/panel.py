@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import inf, nan
+from numbers import Real
 from typing import Any
 
 from pdrm.domains.paper_domains import names
@@ -43,6 +45,15 @@ class Line:
     """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
     gigabytes: float = 0.5
     """About how much memory one run takes at most: too large ones are not run side by side."""
+
+    def __post_init__(self) -> None:
+        check_texts(name=self.name, colour=self.colour)
+        for name, value, least in (("seconds", self.seconds, 0), ("gigabytes", self.gigabytes, 0)):
+            number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+            if not least <= number < inf and not (name == "seconds" and value is None):
+                raise BadStudy(f"{name} is {value!r}, but must be a number from {least} on", fix=f"{name} = 1.0")
+        if not isinstance(self.settings, Mapping) or not isinstance(self.agent, str | Agent):
+            raise BadStudy(f"line `{self.name}` has no agent, or settings that are no table", fix='agent = "q"')
 
     @property
     def key(self) -> str:
@@ -87,6 +98,9 @@ class Panel:
     _task: list[Task] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_texts(name=self.name, title=self.title, figure=self.figure)
+        for state in (self.success,) if isinstance(self.success, str) else self.success:
+            check_texts(success=state)
         listed = isinstance(self.domain, str) and (self.domain in names() or self.domain in SIDES)
         if not listed or self.machine is not None:
             self.task  # noqa: B018 - what is wrong with a file is said when the panel is made
@@ -124,6 +138,20 @@ class Panel:
 def _catalogue_task(name: str, success: str | tuple[str, ...]) -> Task:
     """Built once: panels of several studies share it."""
     return Task(name, success=success)
+
+
+def check_texts(**given: object) -> None:
+    """Raise unless each is a text that a file can hold.
+
+    >>> check_texts(title="a maze", name=3)
+    Traceback (most recent call last):
+    ...
+    pdrm.errors.BadStudy: error[E1101]: name is 3, but must be a text
+      fix: name = "letter"
+    """
+    for name, value in given.items():
+        if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
+            raise BadStudy(f"{name} is {value!r}, but must be a text", fix=f'{name} = "letter"')
 
 
 def check_distinct(what: str, found: list[str]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pdrm.files import parse_record
 from pdrm.learning.run import FAILURE, PROGRESS, Run, RunSpec, is_done
 
 RUNS = "runs"
@@ -54,14 +54,13 @@ class Store:
     def failure(self, spec: RunSpec) -> str:
         """Why a run's last attempt failed, or nothing."""
         try:
-            return (self.folder(spec) / FAILURE).read_text(encoding="utf-8")
+            return (self.folder(spec) / FAILURE).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def progress(self, spec: RunSpec) -> dict[str, Any]:
         """How far a run under way is: `done` and `total`, and the `return` of its last test; nothing before the first."""
         try:
-            found: dict[str, Any] = json.loads((self.folder(spec) / PROGRESS).read_text(encoding="utf-8"))
+            return parse_record((self.folder(spec) / PROGRESS).read_bytes())
         except (OSError, ValueError):
             return {}
-        return found

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -17,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError
 from pdrm.experiments.curves import Curves, curves_of
-from pdrm.experiments.panel import Line, Panel, check_distinct
+from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
-from pdrm.files import ensure_folder, write_atomically
+from pdrm.files import describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.agents import Agent, read_agent
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
@@ -29,6 +30,8 @@ from pdrm.task import DomainLike, Task
 if TYPE_CHECKING:
     from pdrm.experiments.execution import Failure, Planned, Workers
 
+FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
+"""What a study may be called."""
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 MOST_SEEDS = 100_000
@@ -58,6 +61,10 @@ class Study:
     """In place of tasks and agents."""
 
     def __post_init__(self) -> None:
+        check_texts(name=self.name, title=self.title, figure=self.figure)
+        if not FOLDER_NAME.fullmatch(self.name):
+            fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
+            raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
         if not self.panels:
             lines = tuple(Line.of(agent) for agent in self.agents)
             tasks = [task if isinstance(task, Task) else Task(task) for task in self.tasks]
@@ -273,9 +280,10 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
     if not path.exists():
         return []
     try:
-        found = [_read_study(record, store) for record in json.loads(path.read_text(encoding="utf-8"))]
+        found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
-        raise BadRunFolder(f"{path} is damaged: {error}", fix="pdrm run STUDY writes it again") from error
+        fault = f"{path} is damaged: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix="pdrm run STUDY writes it again") from error
     return [study for study in found if study is not None]
 
 

@@ -17,8 +17,8 @@ from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study, resolve_seeds
-from pdrm.files import means_name
-from pdrm.language.source import decode, read_bytes
+from pdrm.files import means_name, read_bytes
+from pdrm.language.source import decode
 from pdrm.learning.agents import kind_of
 from pdrm.task import find_machine
 
@@ -103,14 +103,23 @@ AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict, "seconds": (int, float), "gigabytes": (int, float)}
 KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict: "a table"}
 T = TypeVar("T")
+MOST_DOTS = 100
+"""In one line: Python's reader takes time with the square of a key's parts."""
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
 
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
     text = decode(read_bytes(path), str(path))
+    for number, dotted in enumerate(text.splitlines(), start=1):
+        if dotted.count(".") > MOST_DOTS:
+            where = Where(str(path), number, 1, dotted)
+            raise BadStudy(f"a line with {dotted.count('.'):,} dots", where=where, fix="keys have a few parts")
     try:
         record = tomllib.loads(text)
+    except RecursionError as error:
+        fault = "tables or lists are nested too deeply"
+        raise BadStudy(fault, where=Where(str(path)), fix=SHAPE) from error
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
         lines = text.splitlines() or [""]

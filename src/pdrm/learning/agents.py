@@ -56,6 +56,7 @@ class Agent(ABC):
         object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
         for field in fields(self):
             value = getattr(self, field.name)
+            _check_kind(self, field, value)
             for one in value if isinstance(value, tuple | list) else (value,):
                 _check_number(self, field, one)
 
@@ -98,7 +99,8 @@ def _check_k(k: object, *, none: bool) -> int | str:
 
 Number = Any
 """A number, or a traced scalar array: runs that differ in such a number alone are then one compiled program."""
-INTEGERS, REALS = ("int", "int | None", "tuple[int, ...]"), ("float", "float | None", "Number")
+SEVERAL = "tuple[int, ...]"
+INTEGERS, REALS = ("int", "int | None", SEVERAL), ("float", "float | None", "Number")
 """How fields of numbers are annotated."""
 SHARES = (
     *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gamma", "gae_lambda", "tau"),
@@ -109,6 +111,16 @@ FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
 """Settings that may be 0."""
 OF_ANY_SIGN = ("r_plus", "r_minus", "target_entropy")
 """All others are above 0."""
+
+
+def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
+    """Raise unless a setting is several values, a flag or one value, as its field is."""
+    several, flag = field.type == SEVERAL, field.type == "bool"
+    right = isinstance(value, bool) if flag else isinstance(value, tuple | list) == several
+    if not right or isinstance(value, Mapping):
+        wanted = "true or false" if flag else "a list of integers" if several else "one value"
+        example = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else str(field.default)
+        raise _bad_setting(agent, field.name, value, wanted, example)
 
 
 def _check_number(agent: Agent, field: Field[Any], value: object) -> None:

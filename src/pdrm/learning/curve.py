@@ -10,10 +10,11 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pdrm.files import Arrays, need
 
 COLUMNS, ARRAYS = ("test", "return", "steps", "end"), ("at", "returns", "steps", "ends")
 """Of a curve's file, and of a checkpoint."""
@@ -75,30 +76,52 @@ class Curve:
         >>> Curve.parse("episode,test,return,steps,end\n100,0,1.0,5,done\n100,1,0.5,9,u1\n").returns
         array([[1. , 0.5]])
         """
-        header, *lines = csv.reader(text.splitlines())
+        header, *lines = csv.reader(text.splitlines(), strict=True) if text else [[]]
         unit = next((unit for unit, column in UNITS.items() if header == [column, *COLUMNS]), None)
-        if unit is None:
-            raise ValueError(f"its columns are {', '.join(header)}")
-        at, _, returns, steps, ends = zip(*lines, strict=True)
+        need((unit is not None, f"its columns are {', '.join(header)[:100]}"))
+        need((all(len(line) == len(COLUMNS) + 1 for line in lines), "a line has too few or too many columns"))
+        at, number, returns, steps, ends = zip(*lines, strict=True) if lines else ((), (), (), (), ())
         times = np.unique(np.array(at, np.int64))
-        shape = len(times), -1
-        return cls(
-            unit,
+        shape = len(times), len(lines) // max(1, len(times))
+        need((shape[0] * shape[1] == len(lines), "its tests have different numbers of episodes"))
+        order = np.repeat(times, shape[1]), np.tile(np.arange(shape[1]), shape[0])
+        given = np.array(at, np.int64), np.array(number, np.int64)
+        need((all(np.array_equal(*pair) for pair in zip(given, order, strict=True)), "its lines are out of order"))
+        curve = cls(
+            unit or "",
             times,
             np.array(returns, np.float64).reshape(shape),
             np.array(steps, np.int64).reshape(shape),
-            np.array(ends).reshape(shape),
+            np.array(ends, np.str_).reshape(shape),
         )
+        need((not np.isnan(curve.returns).any() and bool((curve.steps >= 0).all()), "a number is out of its range"))
+        return curve
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """The tests as arrays, for a checkpoint."""
         return {f"tests.{name}": getattr(self, name) for name in ARRAYS}
 
 
-def read_tests(arrays: dict[str, npt.NDArray[Any]]) -> list[Test]:
-    """The tests in a checkpoint's arrays."""
-    columns = zip(*(arrays[f"tests.{name}"] for name in ARRAYS), strict=True)
-    return [Test(int(at), *rest) for at, *rest in columns]
+def read_tests(arrays: Arrays, times: Sequence[int], names: Sequence[str]) -> list[Test]:
+    """The tests in a checkpoint's arrays, which were made at these times; an episode ends in one of the named states.
+
+    `ValueError` or `KeyError` says what is wrong.
+    """
+    at, returns, steps, ends = (arrays[f"tests.{name}"] for name in ARRAYS)
+    need(
+        (at.dtype == np.int64 and at.tolist() == list(times), "its tests are not those of the training before it"),
+        (
+            returns.dtype == np.float64 and steps.dtype == np.int64 and ends.dtype.kind == "U",
+            "its tests are no numbers",
+        ),
+        (returns.ndim == 2 and returns.shape == steps.shape == ends.shape, "its tests do not fit together"),
+        (len(returns) == len(at) and returns.shape[1:] > (0,), "its tests do not fit together"),
+    )
+    need(
+        (not np.isnan(returns).any() and bool((steps >= 0).all()), "a test is out of its range"),
+        (bool(np.isin(ends, names).all()), "a test ended in a state that the machine does not have"),
+    )
+    return [Test(int(when), *rest) for when, *rest in zip(at, returns, steps, ends, strict=True)]
 
 
 def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ that differs between two equal runs.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -39,7 +40,16 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
-from pdrm.files import Arrays, describe_fault, encode_arrays, ensure_folder, read_arrays, write_atomically
+from pdrm.files import (
+    Arrays,
+    describe_fault,
+    encode_arrays,
+    ensure_folder,
+    need,
+    parse_record,
+    read_arrays,
+    write_atomically,
+)
 from pdrm.learning.agents import Agent, CountingQ, Deep, agent_for, read_agent
 from pdrm.learning.curve import Curve, Test, find_successes, read_tests
 from pdrm.progress import is_shown, show_progress
@@ -52,9 +62,12 @@ if TYPE_CHECKING:
 
 SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
 RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt", ".progress"
-SECONDS_BETWEEN_CHECKPOINTS = float(os.environ.get("PDRM_CHECKPOINT_SECONDS", "20"))
+EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
+"""The variable that says how many seconds pass between two checkpoints."""
 SHARE_FOR_CHECKPOINTS = 0.1
 """Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
+FACTS = ("epsilon", "steps", "rows", "cut_off")
+"""What learners say of themselves at the end."""
 STANDARD_ERROR = 2
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
 """Windows has none: run one command at a time there."""
@@ -117,7 +130,7 @@ class RunSpec:
 def read_spec(folder: Path) -> RunSpec:
     """The spec of the run in a folder; also of one that version 0.1 trained with a table."""
     try:
-        record = json.loads((folder / SPEC).read_text(encoding="utf-8"))
+        record = parse_record((folder / SPEC).read_bytes())
         if "task" not in record:
             record = _upgrade(record)
         where, agent = record["task"], read_agent(record["agent"], record["settings"])
@@ -126,14 +139,26 @@ def read_spec(folder: Path) -> RunSpec:
         if sha256 is not None:
             domain = load_domain(folder / DOMAIN)
         elif "world" in where:
-            domain = WaterWorld(**where["world"])
+            domain = _read_world(where["world"])
         task = Task(domain, where["machine"], success=record.get("success", ()))
-        spec = RunSpec(task, agent, record["seed"])
+        seed = record["seed"]
+        need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
+        spec = RunSpec(task, agent, seed)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     if spec.task.record().get("domain_sha256") != sha256:
         raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
     return spec
+
+
+def _read_world(record: dict[str, Any]) -> WaterWorld:
+    """The WaterWorld of a spec."""
+    world, plain = WaterWorld(**record), WaterWorld()
+    for name in record:
+        value, kind = getattr(world, name), type(getattr(plain, name))
+        right = type(value) is kind or (kind is float and type(value) is int)
+        need((right and 0 <= value < float("inf"), f"the `{name}` of its world is {str(value)[:40]!r}"))
+    return world
 
 
 def _upgrade(record: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +179,7 @@ class Learner(Protocol):
 
     total: int  # of training, in the agent's unit
     between_tests: int
+    ends: tuple[str, ...]  # the machine states in which an episode may end, by number
 
     @property
     def done(self) -> int: ...
@@ -267,7 +293,7 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
         # What counts as success is kept, and is not part of the id: it changes nothing in the run.
         write_atomically(folder / SPEC, _json({**spec.record(), "success": spec.task.success}, sort_keys=True))
-    due, whole = time.monotonic() + SECONDS_BETWEEN_CHECKPOINTS, False
+    due, whole = time.monotonic() + seconds_between_checkpoints(), False
     with DeferredInterrupt() as interrupt:
         try:
             while learner.done < learner.total:
@@ -301,19 +327,37 @@ def _tell(watch: Watch | None, runs: list[tuple[RunSpec, Path]], learner: Learne
             watch(status)
 
 
+def seconds_between_checkpoints() -> float:
+    """As the environment says: 20 unless it says otherwise."""
+    word = os.environ.get(EVERY_SECONDS, "20")
+    try:
+        seconds = float(word)
+        need((0 <= seconds < float("inf"), "out of range"))
+    except ValueError as error:
+        fault = f"{EVERY_SECONDS} is `{word}`, but must be a number of seconds from 0 on"
+        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=20, or unset it") from error
+    return seconds
+
+
 def _checkpointed(folder: Path) -> int:
     """How far a run's checkpoint is; 0: there is none."""
+    path = folder / CHECKPOINT
     try:
-        with np.load(folder / CHECKPOINT, allow_pickle=False) as arrays:
-            return int(arrays["done"])
+        return _done(read_arrays(path.read_bytes()))
     except FileNotFoundError:
         return 0
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise _damaged_checkpoint(folder / CHECKPOINT, error) from error
+    except (OSError, ValueError, KeyError) as error:
+        raise _damaged_checkpoint(path, error) from error
+
+
+def _done(arrays: Arrays) -> int:
+    done = arrays["done"]
+    need((done.dtype == np.int64 and done.shape == () and int(done) > 0, "`done` is not a count of training"))
+    return int(done)
 
 
 def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
-    """Put the runs where their checkpoints left them; returns their tests by then."""
+    """Put the runs where their checkpoints left them, once all that these hold was checked; returns their tests by then."""
     path, snapshots = folders[0] / CHECKPOINT, []
     if not path.exists():
         return [[] for _ in folders]
@@ -322,9 +366,16 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
             path = folder / CHECKPOINT
             snapshots.append(read_arrays(path.read_bytes()))
         learner.restore(snapshots)
-        return [read_tests(arrays) for arrays in snapshots]
-    except (OSError, ValueError, KeyError, IndexError) as error:
+        last = -(-learner.done // learner.between_tests) * learner.between_tests
+        times = [min(at, learner.total) for at in range(learner.between_tests, last + 1, learner.between_tests)]
+        tests = []
+        for folder, arrays in zip(folders, snapshots, strict=True):
+            path = folder / CHECKPOINT
+            need((_done(arrays) == learner.done == times[-1], "it stands between two tests"))
+            tests.append(read_tests(arrays, times, learner.ends))
+    except (OSError, ValueError, KeyError) as error:
         raise _damaged_checkpoint(path, error) from error
+    return tests
 
 
 def _damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
@@ -339,7 +390,7 @@ def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests:
         arrays = {"done": np.int64(learner.done), **Curve.of(spec.agent.unit, tests[number]).arrays()}
         write_atomically(folder / CHECKPOINT, encode_arrays({**arrays, **learner.snapshot(number)}))
     ended = time.monotonic()
-    return ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_FOR_CHECKPOINTS)
+    return ended + max(seconds_between_checkpoints(), (ended - began) / SHARE_FOR_CHECKPOINTS)
 
 
 def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner) -> None:
@@ -422,12 +473,23 @@ def _json(value: dict[str, Any], *, sort_keys: bool = False) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=sort_keys) + "\n").encode()
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A record of a run."""
+Kinds = Mapping[str, type | tuple[type, ...]]
+"""What a record's values are, by name."""
+
+
+def read_json(path: Path, kinds: Kinds, optional: Kinds) -> dict[str, Any]:
+    """A record of a run; its values are of these kinds, numbers not below 0."""
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_record(path.read_bytes())
+        for name, kind in {**kinds, **optional}.items():
+            if name in record or name in kinds:
+                value = record.get(name)
+                right = isinstance(value, kind) and not isinstance(value, bool)
+                right = right and not (isinstance(value, int | float) and not value >= 0)
+                need((right, f"its `{name}` is {str(value)[:40]!r}"))
     except (OSError, ValueError) as error:
-        raise BadRunFolder(f"{path} cannot be read: {error}", fix=f"remove {path.parent} and run again") from error
+        fault = f"{path} cannot be read: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
     return record
 
 
@@ -476,21 +538,23 @@ class Run:
         try:
             data = path.read_bytes()
             curve = Curve.parse(data.decode())
-        except (OSError, ValueError) as error:
-            raise BadRunFolder(f"{path} is damaged: {error}", fix=fix) from error
-        if result.exists() and hashlib.sha256(data).hexdigest() != self.result["curve_sha256"]:
+        except (OSError, ValueError, OverflowError, csv.Error) as error:
+            raise BadRunFolder(f"{path} is damaged: {describe_fault(error)}", fix=fix) from error
+        if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
             raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)
         return curve
 
     @property
     def result(self) -> dict[str, Any]:
         """What `result.json` says: rows of a table, hashes of the policy and the curve."""
-        return read_json(self.folder / RESULT)
+        hashes = {"id": str, "policy_sha256": str, "curve_sha256": str, "policy_bytes": int}
+        return read_json(self.folder / RESULT, hashes, optional=dict.fromkeys(FACTS, (int, float)))
 
     @property
     def timing(self) -> dict[str, Any]:
         """What `timing.json` says: seconds of the last sitting, version, computer."""
-        return read_json(self.folder / TIMING)
+        number, texts = (int, float), dict.fromkeys(("finished", "pdrm"), str)
+        return read_json(self.folder / TIMING, {"seconds": number, **texts}, optional={"side_by_side": int})
 
     @property
     def policy(self) -> AnyPolicy | DeepPolicy:

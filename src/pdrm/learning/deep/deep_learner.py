@@ -14,10 +14,11 @@ from typing import Any
 
 import jax
 import numpy as np
-import numpy.typing as npt
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
+from pdrm.files import Arrays, need, within
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Agent, Deep
 from pdrm.learning.curve import Test
@@ -26,11 +27,11 @@ from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_a
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.machines.pushdown_analysis import highest_stack
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
+from pdrm.product.jax_env.jax_machine import FINISHED, OK
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
 
-Arrays = dict[str, npt.NDArray[Any]]
 LEAST = 32
 """Symbols that a stack always has room for."""
 MOST = 1024
@@ -112,6 +113,7 @@ class DeepLearner:
 
         self.training = DeepTraining(algorithm_of(first.name), run_of, seeds, numbers)
         self.tasks, self.machine = tuple(tasks), tasks[0].pushdown
+        self.ends = (*self.machine.states, *self.machine.final)
         self.test_episodes = first.test_episodes
         per_iteration = self.training.steps_per_iteration
         self.total = -(-first.total // per_iteration) * per_iteration
@@ -134,7 +136,7 @@ class DeepLearner:
     def play(self, episodes: int, seed: int) -> list[Test]:
         """Episodes without exploration of each run as it stands."""
         self.played = played = self.training.test(episodes, seed)
-        names = np.array((*self.machine.states, *self.machine.final))
+        names = np.array(self.ends)
         columns = (np.asarray(part) for part in (played.returns, played.steps, played.ends))
         return [
             Test(self.done, returns.astype(np.float64), steps.astype(np.int64), names[ends])
@@ -149,9 +151,51 @@ class DeepLearner:
     def restore(self, snapshots: list[Arrays]) -> None:
         """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged."""
         like = jax.tree.map(lambda part: part[0], self.training.state)
-        self.training.state = stack_trees([load_arrays(arrays, like) for arrays in snapshots])
+        states = [load_arrays(arrays, like) for arrays in snapshots]
+        for arrays in snapshots:
+            self._check(arrays)
+        self.training.state = stack_trees(states)
         for name in COUNTS:
             setattr(self.training, name, int(snapshots[0][name]))
+
+    def _check(self, arrays: Arrays) -> None:
+        """Raise `ValueError` unless the counts agree and every number that stands for something stands for something there is.
+
+        Leaves are known by the end of their names; that they have their types and shapes was checked when they were loaded.
+        """
+        product, task = self.training.product, self.tasks[0]
+        need(
+            *((arrays[name].dtype == np.int64 and arrays[name].shape == (), f"`{name}` is no count") for name in COUNTS)
+        )
+        iterations, ended, cut_off = (int(arrays[name]) for name in COUNTS)
+        steps = iterations * self.training.steps_per_iteration
+        need(
+            (0 <= steps <= self.total, f"it counts {iterations:,} iterations"),
+            (0 <= cut_off <= ended, "it counts more episodes that were cut off than there were"),
+        )
+        ranges = {
+            ".timesteps": (steps, steps),
+            ".count": (0, np.iinfo(np.int32).max),
+            ".written": (0, steps),
+            ".clock": (0, product.domain.step_limit),
+            ".begun": (OK, FINISHED),
+            ".label": (0, max(0, len(product.domain.labels) - 1)),
+            ".action": (0, max(0, product.domain.actions - 1)),
+            ".configuration.state": (0, product.machine.states - 1),
+            ".configuration.height": (0, product.machine.depth),
+        }
+        if isinstance(task.domain, FiniteDomain):
+            ranges[".environment"] = 0, task.domain.states - 1
+        for name, leaf in arrays.items():
+            found = next((ranges[end] for end in ranges if name.endswith(end)), None)
+            if found is not None and np.issubdtype(leaf.dtype, np.integer):
+                need((within(leaf, *found), f"{name} is out of its range"))
+            if ".environment." in name and np.issubdtype(leaf.dtype, np.floating):
+                need((bool(np.isfinite(leaf).all()), f"{name} is not finite"))
+            if name.endswith(".configuration.words"):
+                height = arrays[name.removesuffix("words") + "height"]
+                fits = leaf.ndim > 0 and leaf.shape[:-1] == height.shape
+                need((fits and product.machine.are_stacks(leaf, height), f"{name} are not stacks of the machine"))
 
     def save_policy(self, run: int, path: Path, about: dict[str, Any]) -> None:
         """Write the network of one run, and its description."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,21 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile
-from pdrm.files import describe_fault, encode_arrays, read_arrays, write_atomically
+from pdrm.errors import BadPolicyFile, PdrmError
+from pdrm.files import (
+    Arrays,
+    describe_fault,
+    encode_arrays,
+    need,
+    parse_record,
+    read_arrays,
+    read_bytes,
+    write_atomically,
+)
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import read_agent
+from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.tabular.evaluation import Moment
@@ -29,6 +39,9 @@ from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.product.wrapping import wrap
 from pdrm.task import Task
+
+MOST_DEPTH = 2**24
+"""Symbols of a stack that a policy's file may ask room for."""
 
 
 @dataclass(eq=False)
@@ -96,21 +109,43 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
     path = Path(path)
     beside, fix = path.with_suffix(".json"), "restore a copy of it, or train one: pdrm train water-17"
     try:
-        description = json.loads(beside.read_text(encoding="utf-8"))
-        text, k, depth, visible = (description[name] for name in ("machine", "k", "depth", "visible"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        description = parse_record(read_bytes(beside))
+        text, k, depth, visible, name, given, about = (
+            description[part] for part in ("machine", "k", "depth", "visible", "agent", "settings", "about")
+        )
+        need(
+            (all(isinstance(part, str) for part in (text, name)), "its machine and agent are not texts"),
+            (all(isinstance(part, dict) for part in (given, about)), "what it says of its agent is no record"),
+            (
+                type(k) is int and type(depth) is int and k >= 0 and depth >= 1,
+                "its k or depth is not a number of symbols",
+            ),
+            (visible in (0, 1), "what is visible is neither 0 nor 1"),
+        )
+        machine = parse(text, "machine.pdrm")
+        algorithm, settings = algorithm_of(name), read_agent(name, given)
+    except (OSError, ValueError, KeyError, TypeError, PdrmError) as error:
         raise BadPolicyFile(f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix) from error
-    machine = parse(text, "machine.pdrm")
-    if not isinstance(machine, PushdownRewardMachine):
+    if not isinstance(machine, PushdownRewardMachine) or not isinstance(settings, Deep):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
-    product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=visible)
-    algorithm, settings = algorithm_of(description["agent"]), read_agent(description["agent"], description["settings"])
-    like = algorithm.new_network(product, settings, np.random.default_rng(0))
     try:
-        network = load_arrays(read_arrays(path.read_bytes()), like)
+        arrays = read_arrays(path.read_bytes())
+        _check_sizes(settings, k, depth, arrays)
+        product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=float(visible))
+        network = load_arrays(arrays, algorithm.new_network(product, settings, np.random.default_rng(0)))
     except (OSError, ValueError) as error:
         raise BadPolicyFile(f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix) from error
-    return DeepPolicy(algorithm, settings, product, network, description["about"])
+    return DeepPolicy(algorithm, settings, product, network, about)
+
+
+def _check_sizes(settings: Deep, k: int, depth: int, arrays: Arrays) -> None:
+    """Raise unless networks of these sizes can be what the arrays hold: others would be made only to be compared."""
+    largest = max((array.size for array in arrays.values()), default=0)
+    units = (*([settings.lstm_hidden_size] * 2 if isinstance(settings, RecurrentPPO) else []), *settings.net_arch)
+    need(
+        (all(a * b <= largest for a, b in pairwise((max(k, 1), *units))), "its layers have other sizes"),
+        (depth <= MOST_DEPTH, "its stacks are higher than any"),
+    )
 
 
 def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
+from pdrm.errors import WrongPolicy
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
 from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
@@ -81,6 +82,10 @@ class Trained:
 
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
+        reached = self.policy.table.environment_state.max(initial=0)
+        if self.policy.actions != self.domain.actions or reached >= self.domain.states:
+            fault = f"the policy was learnt in a domain with other actions or states than `{self.domain.name}`"
+            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
     def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""

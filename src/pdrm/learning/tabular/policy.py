@@ -16,14 +16,32 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
-from pdrm.files import describe_fault, encode_arrays, read_arrays, write_atomically
+from pdrm.files import (
+    Arrays,
+    describe_fault,
+    encode_arrays,
+    need,
+    parse_record,
+    read_arrays,
+    read_bytes,
+    write_atomically,
+)
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
+from pdrm.learning.agents import LONGEST_K
 from pdrm.learning.tabular.hierarchical import TOP, options_of
-from pdrm.learning.tabular.policy_table import Arrays, Memory, PolicyTable, StackTree, decode_table, table_from
+from pdrm.learning.tabular.policy_table import (
+    CounterVectors,
+    Memory,
+    PolicyTable,
+    StackTree,
+    decode_table,
+    table_from,
+)
 from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import FullStack, TopK, View
 
 VERSION = 1
@@ -116,7 +134,7 @@ class HierarchicalPolicy(TabularPolicy):
     to `act` at every step until then."""
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state: the rules they bring about, as text (empty where one without a rule stands in)."""
+    """The options of each machine state, as `option_texts` gives them."""
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
 
@@ -171,11 +189,16 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
     shared = ({} if about is None else about, to_text(training.machine), training.domain.actions, table)
     if not isinstance(training, HierarchicalTraining):
         return Policy(*shared)
-    options = {
-        state: tuple("" if rule is None else str(rule) for rule in options_of(training.machine, state))
-        for state in training.machine.states
+    within = decode_table(training, training.policies, TOP)
+    return HierarchicalPolicy(*shared, option_texts(training.machine), within)
+
+
+def option_texts(machine: PushdownRewardMachine) -> dict[str, tuple[str, ...]]:
+    """The options of each machine state: the rules they bring about, as text (empty where one without a rule stands in)."""
+    return {
+        state: tuple("" if rule is None else str(rule) for rule in options_of(machine, state))
+        for state in machine.states
     }
-    return HierarchicalPolicy(*shared, options, decode_table(training, training.policies, TOP))
 
 
 def load_policy(path: str | Path) -> AnyPolicy:
@@ -183,7 +206,7 @@ def load_policy(path: str | Path) -> AnyPolicy:
     file = Path(path)
     beside = file.with_suffix(".json")
     try:
-        description = json.loads(decode(read_bytes(beside), str(beside)))
+        description = parse_record(read_bytes(beside))
         if "pdrm_deep_policy" in description:  # networks need the domain that they were learnt in
             fix = f'pdrm.learning.load_deep_policy("{file}", domain), with the domain that it was learnt in'
             raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
@@ -206,15 +229,43 @@ def load_policy(path: str | Path) -> AnyPolicy:
 
 def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
     """The policy that the arrays and their description are."""
-    view: View = FullStack() if description["view"] == "full" else TopK(int(description["view"]))
-    about, machine, actions = description["about"], str(description["machine"]), tuple(description["actions"])
-    if description.get("kind") != "options":
-        return Policy(about, machine, actions, table_from(arrays, "", view, description, len(actions)))
-    options = {state: tuple(rules) for state, rules in description["options"].items()}
+    about, text, actions, seen = (description[name] for name in ("about", "machine", "actions", "view"))
+    need(
+        (
+            isinstance(about, dict) and isinstance(text, str) and isinstance(seen, str),
+            "its description has other types",
+        ),
+        (isinstance(actions, list) and all(isinstance(name, str) for name in actions), "its actions are no names"),
+        (seen == "full" or (seen.isascii() and seen.isdigit() and len(seen) < LONGEST_K), "its view is no view"),
+    )
+    actions, machine = tuple(actions), parse(text)
+    view: View = FullStack() if seen == "full" else TopK(int(seen))
+    counters = machine.counters if isinstance(machine, CountingRewardAutomaton) else None
+    counts, kind = counters is not None, description.get("kind")
+    need(
+        (counts or isinstance(machine, PushdownRewardMachine), "its machine has neither a stack nor counters"),
+        (kind == "counters" if counts else kind in ("stack", "options"), "it is not of the kind of its machine"),
+        (description["states"] == [*machine.states, *machine.final], "its states are not those of its machine"),
+    )
+    if isinstance(machine, PushdownRewardMachine):
+        need((description["stack"] == [*machine.stack], "its stack symbols are not those of its machine"))
+    if kind != "options" or not isinstance(machine, PushdownRewardMachine):
+        table = table_from(arrays, "", view, description, len(actions))
+        if isinstance(table.memory, CounterVectors):
+            fits = table.memory.counters.shape[1] == counters
+            need((fits and seen == "full", "its counters are not those of its machine"))
+        return Policy(about, text, actions, table)
+    options = option_texts(machine)
+    need(
+        (
+            description["options"] == {state: [*rules] for state, rules in options.items()},
+            "its options are not those of its machine",
+        )
+    )
     most = max(map(len, options.values()))
     meta = table_from(arrays, "meta.", view, description, most)
     within = table_from(arrays, "within.", TOP, description, most * len(actions))
-    return HierarchicalPolicy(about, machine, actions, meta, options, within)
+    return HierarchicalPolicy(about, text, actions, meta, options, within)
 
 
 def _damaged(file: Path, why: str) -> BadPolicyFile:

@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import WrongPolicy, did_you_mean
+from pdrm.files import Arrays, distinct, need, within
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import TabularTraining
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.stacks import Stacks
-from pdrm.machines.tables import Integers, Rewards
+from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import FullStack, View
+from pdrm.product.exploration import LARGEST_KEY
+from pdrm.product.views import FullStack, TopK, View
 
-Arrays = dict[str, npt.NDArray[Any]]
 Numbers = npt.NDArray[np.int64]
 Memory = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
@@ -67,10 +68,15 @@ class StackTree:
     _children: SortedKeys = field(init=False, repr=False)  # of parent * (symbols + 1) + symbol
 
     def __post_init__(self) -> None:
-        below = np.all(self.parent[1:] < np.arange(1, len(self.parent))) and np.all(self.parent >= 0)
-        if len(self.symbol) != len(self.parent) or not below or not np.all(self.symbol <= len(self.stack)):
-            raise ValueError("its stacks are not a tree of its symbols")
-        keys = self.parent.astype(np.int64) * (len(self.stack) + 1) + self.symbol
+        symbol, parent, fault = self.symbol, self.parent, "its stacks are not a tree of its symbols"
+        need(
+            (symbol.dtype == parent.dtype == np.int32 and symbol.ndim == 1, fault),
+            (symbol.shape == parent.shape and len(symbol) > 0 and symbol[0] == parent[0] == 0, fault),
+            (within(symbol[1:], 1, len(self.stack)) and within(parent, 0, len(parent) - 1), fault),
+            (bool(np.all(parent[1:] < np.arange(1, len(parent)))), fault),
+        )
+        keys = parent.astype(np.int64) * (len(self.stack) + 1) + symbol
+        need((distinct(keys), "a stack comes twice"))
         object.__setattr__(self, "_children", SortedKeys(keys))
 
     def __len__(self) -> int:
@@ -114,7 +120,12 @@ class CounterVectors:
     _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        need(
+            (self.counters.dtype == np.int64 and self.counters.ndim == 2, "its counters are no vectors"),
+            (within(self.counters, 0, LARGEST_VALUE), "a counter is out of its range"),
+        )
         numbers = {tuple(vector): number for number, vector in enumerate(self.counters.tolist())}
+        need((len(numbers) == len(self.counters), "a vector of counters comes twice"))
         object.__setattr__(self, "_numbers", numbers)
 
     def __len__(self) -> int:
@@ -151,12 +162,24 @@ class PolicyTable:
     _rows: SortedKeys = field(init=False, repr=False)  # of one number for what each row stands for
 
     def __post_init__(self) -> None:
-        for column, limit in ((self.machine_state, len(self.states)), (self.node, len(self.memory))):
-            if len(column) != len(self.value) or (len(column) and not 0 <= column.min() <= column.max() < limit):
-                raise ValueError("its columns do not fit together")
-        if self.value.ndim != 2 or len(self.environment_state) != len(self.value):
-            raise ValueError("its columns do not fit together")
-        keys = self._key(self.environment_state, self.machine_state, self.node)
+        columns = self.environment_state, self.machine_state, self.node
+        need(
+            (self.value.dtype == np.float64 and self.value.ndim == 2, "its values are no table of numbers"),
+            (all(column.dtype == np.int32 for column in columns), "its columns are no numbers"),
+            (all(column.shape == (len(self.value),) for column in columns), "its columns do not fit together"),
+            (within(self.environment_state, 0, np.iinfo(np.int32).max), "a row is about a state below 0"),
+            (within(self.machine_state, 0, len(self.states) - 1), "a row is about no state of its machine"),
+            (within(self.node, 0, len(self.memory) - 1), "a row is about a stack that it does not have"),
+            (not np.isnan(self.value).any(), "it holds what is not a number"),
+            (self._room * len(self.states) * len(self.memory) < LARGEST_KEY, "it is more than a table can hold"),
+        )
+        if isinstance(self.view, TopK) and isinstance(self.memory, StackTree):
+            below = self.node
+            for _ in range(min(self.view.k, len(self.memory))):
+                below = self.memory.parent[below]
+            need((not below.any(), f"a row is about more than the top {self.view.k} symbols"))
+        keys = self._key(*columns)
+        need((distinct(keys), "two rows are about the same"))
         object.__setattr__(self, "_rows", SortedKeys(keys))
 
     def __len__(self) -> int:
