@@ -22,8 +22,11 @@ def is_shown() -> bool:
 
 
 @contextmanager
-def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[Update]:
-    """Show how work goes until the end of the block; what it gives is called as often as one likes.
+def show_progress(
+    total: float, title: str, *, quiet: bool = False, every: float = SECONDS_BETWEEN_LINES
+) -> Iterator[Update]:
+    """Show how work goes until the end of the block; what it gives is called as often as one likes. `every`: seconds
+    between two lines where there is no bar.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
@@ -41,7 +44,7 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
 
         def tell(done: float, note: str) -> None:
             shown[0] = f"{title}: {done / total:4.0%}  {note}"
-            if time.monotonic() - last[0] > SECONDS_BETWEEN_LINES:
+            if time.monotonic() - last[0] > every:
                 last[0] = time.monotonic()
                 console.print(shown[0], markup=False)
 

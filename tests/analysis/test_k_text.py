@@ -27,7 +27,7 @@ def paint():
 )
 def test_what_answers_come_to(paint, verdicts, said):
     answers = {k: {"start": Answer(v)} for k, v in zip(range(3, 7), verdicts.split(), strict=True)}
-    assert summarize(replace(paint, answers=answers), "start", "look further") == said
+    assert summarize(replace(paint, answers=answers, ended="time"), "start", {"time": "look further"}) == said
 
 
 def test_runs_of_numbers():

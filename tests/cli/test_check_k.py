@@ -73,11 +73,12 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("paint", "--from", "here"), "--from here"),
         (("paint", "--rule", "fail"), "needs a bound"),
         (("paint", "--memory", -1), "fix: --memory 4"),
-        (("paint", "--most", 0), "fix: --most 1000000"),
+        (("paint", "--most", 0), "fix: --most 1500000"),
         (("paint", "--k", "0..99999999999"), "from 0 to 1000"),
         (("paint", "--k", "9" * 5000), "from 0 to 1000"),
         (("letter", "--height", 0, "--rule", "block"), "--height 1 or more"),
-        (("maze-10x10", "--depth", 60), "would not fit"),
+        (("paint", "--seconds", 0), "fix: --seconds 60"),
+        (("paint", "--seconds", "nan"), "fix: --seconds 60"),
         (("paint", "--k", "5", "--draw", "w.png"), "no witness to draw"),
         (("deliver-8", "--k", "0", "--draw", "w.gif"), "a format for plots"),
     ],
@@ -124,7 +125,7 @@ def test_undecided_is_not_called_no(pdrm):
     """With few states to look at, the maze's upper bounds stay open."""
     outcome = pdrm("check-k", "multi-10x10", "--k", "0..1", "--depth", 2, "--most", 100)
     assert "undecided" in outcome.out.split("same values: ")[0]
-    assert "same values: undecided for k = 0, 1; raise --most or --depth" in outcome.out
+    assert "same values: undecided for k = 0, 1; raise --most" in outcome.out
     assert "no k tried is enough" not in outcome.out
 
 
@@ -164,3 +165,43 @@ def test_the_picture_is_announced_and_its_ending_is_seen_first(pdrm, tmp_path, m
 
 def test_ways_are_told_by_labels_and_by_actions(pdrm):
     assert "after `a now` (actions say_a say_a)" in pdrm("check-k", "echo", "--k", "0", "--depth", 3).out
+
+
+def test_without_k_it_looks_upwards(pdrm):
+    outcome = pdrm("check-k", "paint")
+    assert "from the start: k = 5 is enough" in outcome.out
+    assert "why not from the start at k = 4" in outcome.out
+
+
+def test_a_depth_that_would_not_fit_is_answered_as_far_as_it_does(pdrm):
+    record = json.loads(pdrm("check-k", "maze-10x10", "--depth", 60, "--most", 3_000, "--k", 0, "--json").out)
+    assert 0 < record["depth"] < 60
+    assert record["ended"] == "states"
+    assert not record["complete"]
+    assert record["seconds"] < 60
+
+
+def test_stopping_it_prints_what_is_known(pdrm, monkeypatch):
+    from pdrm.analysis.check_k import KSearch
+
+    run = KSearch.run
+
+    def stop(search):
+        run(search)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KSearch, "run", stop)
+    outcome = pdrm("check-k", "paint")
+    assert outcome.code == 130
+    assert "from the start: k = 5 is enough" in outcome.out
+    assert "stopped; this is what was known by then" in outcome.err
+    assert json.loads(pdrm("check-k", "paint", "--json").out)["stopped"]
+
+
+def test_a_pipe_is_told_how_it_goes(pdrm, monkeypatch):
+    for name in ("QUICK", "EVERY"):
+        monkeypatch.setattr(f"pdrm.cli.k_commands.{name}", -1.0)
+    said = pdrm("check-k", "letter", "--depth", 4, "--k", 0)
+    assert "states explored of at most 1,500,000; " in said.err
+    assert "explored of at most" not in said.out
+    assert not pdrm("check-k", "letter", "--depth", 4, "--k", 0, "--json").err

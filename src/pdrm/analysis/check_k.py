@@ -1,14 +1,20 @@
 """Which top-k view of the stack is enough: one report for a domain and a machine, as a table, as JSON, and with proofs.
 
-`check_k` builds the product, finds the optimal actions (`optimal`), answers the three questions for each k (`sufficient_k`) and
-measures what each k costs (`k_gap`). A yes can be certified; `checker` then checks the certificate without the solver.
+`KSearch` builds the product and finds the optimal actions (`optimal`) as far as there is time, of near states first; its report
+answers the three questions for each k (`sufficient_k`) and says what each k costs (`k_gap`), whenever one asks. `check_k` is both.
+A yes can be certified; `checker` then checks the certificate without the solver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from itertools import pairwise
+from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -16,7 +22,7 @@ import numpy as np
 from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.from_start import class_of
 from pdrm.analysis.k_gap import Gap, measure_gap
-from pdrm.analysis.optimal import Optimal, Watch, find_optimal
+from pdrm.analysis.optimal import Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
 from pdrm.analysis.sufficient_k import (
     NO,
     QUESTIONS,
@@ -26,24 +32,37 @@ from pdrm.analysis.sufficient_k import (
     Situation,
     answer_questions,
     check_ks,
+    count_to_tell_apart,
     describe,
 )
-from pdrm.analysis.values import check_discount
+from pdrm.analysis.time_limit import limit_time, time_left
+from pdrm.analysis.values import bound_by_top, check_discount
 from pdrm.errors import BadCertificate, BadSetting
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.task import DomainLike, MachineLike, Task
 
+DECIDED, TIME, STATES, HELPLESS = "decided", "time", "states", "helpless"
+"""What ended a search: all is decided, time or the cap of states was up, or exploring more would not help."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
-FURTHER = "raise `most` or `depth`"
-"""What may decide what is undecided."""
+FURTHER = {TIME: "raise `seconds`", STATES: "raise `most`", HELPLESS: "try another `depth`"}
+"""What may decide what is undecided, by what ended the search."""
+ENDED = {TIME: ", then time was up", STATES: ", the most allowed"}
+"""The same in the report."""
 CLOSED = 200_000
 """A product with no more states than this is explored completely."""
 ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
-MOST_STATES = 1_000_000
+MOST_STATES = 1_500_000
 """States explored for their sake, at most."""
+SECONDS = 60.0
+"""How long the search takes at most."""
+EXPLORING = 0.75
+"""The share of this time after which exploring ends; then the end of the best policy is sought, and questions are answered."""
+FOLLOWING = 0.85
+FIRST_KS = range(5)
+"""Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,6 +72,10 @@ class KReport:
     optimal: Optimal
     answers: dict[int, dict[str, Answer]]
     gaps: dict[int, Gap]
+    ended: str = DECIDED
+    """What ended the search: "decided", "time", "states" or "helpless" (exploring more would not have helped)."""
+    beyond: int | None = None
+    """From this k on no two states asked about look alike; None where larger k were not looked for."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
@@ -62,8 +85,22 @@ class KReport:
         return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
 
     def smallest(self, question: str) -> int | None:
-        """The smallest k whose answer is yes."""
-        return min((k for k, found in self.answers.items() if found[question].verdict == YES), default=None)
+        """The smallest k whose answer is yes; where no yes goes as deep as was asked, of those that go deepest."""
+        far = {k: self._reach(found[question]) for k, found in self.answers.items() if found[question].verdict == YES}
+        asked = inf if self.optimal.depth is None else self.optimal.depth
+        deepest = min(asked, max(far.values(), default=0))
+        return min((k for k, depth in far.items() if depth >= deepest), default=None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every question is answered yes or no, as deep as was asked."""
+        asked = inf if self.optimal.depth is None else self.optimal.depth
+        answers = [answer for found in self.answers.values() for answer in found.values()]
+        return all(one.verdict == NO or (one.verdict == YES and self._reach(one) >= asked) for one in answers)
+
+    @staticmethod
+    def _reach(answer: Answer) -> float:
+        return inf if answer.depth is None else answer.depth
 
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
@@ -75,10 +112,11 @@ class KReport:
         if question == "start" and answer.verdict == YES and found.product.frontier.size:
             product = found.product
             small = FiniteProduct(product.domain, product.machine, product.bound, product.memory)
-            near = find_optimal(small, found.values.discount, depth=0)
-            again = answer_questions(near, k)[question]
-            if again.verdict == YES and again.depth is None:
-                found, answer = near, again
+            with limit_time(SECONDS), suppress(TimeoutError):
+                near = find_optimal(small, found.values.discount, depth=0, most=max(len(product), CLOSED))
+                again = answer_questions(near, k)[question]
+                if again.verdict == YES and again.depth is None:
+                    found, answer = near, again
         return certify(found, k, question, answer)
 
     def loss(self, k: int) -> tuple[float, float]:
@@ -99,6 +137,8 @@ class KReport:
             "states_asked": len(found.asked),
             "states_looked_at": int(product.expanded.sum()),
             "decided": found.decided_share,
+            "ended": self.ended,
+            "complete": self.complete,
             "value_from_start": list(found.values.at_start(product)),
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
@@ -117,47 +157,207 @@ class KReport:
         }
 
 
+@cache
+def compile_kernels() -> None:
+    """Have everything compiled that a search needs, once: what that takes says nothing about the problem."""
+    for task in (Task("paint"), Task("letter")):
+        found = find_optimal(FiniteProduct(task.finite, task.pushdown), 0.9, depth=1, rounds=2)
+        answer_questions(found, 0)
+        measure_gap(found, 0)
+
+
+class KSearch:
+    """A search for the k that are enough that can be stopped at any time: `run` looks ever further, `report` says what is
+    known so far. What is stopped (with Ctrl-C, say) can be reported, and run again from the beginning.
+
+    >>> search = KSearch(Task("paint"))
+    >>> search.run()
+    >>> search.report().smallest("start")
+    5
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a choice of the user's
+        self,
+        task: Task,
+        ks: Iterable[int] | None = None,
+        *,
+        discount: float = 0.99,
+        depth: int | None = None,
+        bound: Bound | None = None,
+        most: int = MOST_STATES,
+        memory: int = MEMORY,
+        seconds: float | None = SECONDS,
+        questions: Sequence[str] = QUESTIONS,
+        watch: Watch | None = None,
+    ) -> None:
+        check_discount(discount)
+        if depth is not None and depth < 0:
+            raise BadSetting(f"the depth is {depth}", fix="use a non-negative integer")
+        if seconds is not None and not seconds > 0:
+            raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
+        self.ks = None if ks is None else check_ks(ks)
+        self.task, self.discount, self.depth, self.seconds, self.questions = task, discount, depth, seconds, questions
+        compile_kernels()
+        self.most, self.watch, self.begun = most, watch, monotonic()
+        self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
+        product = self._new_product()
+        height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
+        if product.bound.height is not None and height > product.bound.height:
+            fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
+            raise BadSetting(fault, fix=f"allow it: --height {height} or more")
+        with limit_time(self._until(EXPLORING)):
+            self._known = bound_by_top(product, discount)
+        self.optimal = look_at_start(product, discount, self._known)
+        """What was found last."""
+        self.ended, self._short = TIME, True
+
+    @property
+    def spent(self) -> float:
+        """The seconds since the search began."""
+        return monotonic() - self.begun
+
+    def run(self) -> None:
+        """Look ever further, until all is decided, or time or states are up."""
+        with limit_time(self._until(EXPLORING)), suppress(TimeoutError):
+            product, depth = self._begin()
+            for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=self._known):
+                self.optimal = replace(found, product=product.snapshot())
+                self._short = found.depth is not None and found.depth != depth
+            self.ended = STATES if self.optimal.capped else HELPLESS
+        with limit_time(self._until(FOLLOWING)), suppress(TimeoutError):
+            further = replace(self.optimal, product=self.optimal.product.snapshot())
+            self.optimal = follow_to_the_end(further, self.most)
+
+    def report(self, seconds: float | None = None) -> KReport:
+        """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
+        with limit_time(self._until(1.0)), limit_time(seconds):
+            answers = _Answers(self.optimal, short=self._short)
+            for k in self.ks or ():
+                answers.at(k)
+            if self.ks is None:
+                answers.look_upwards(self.questions)
+            found = dict(sorted(answers.found.items()))
+            gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
+        report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
+        return replace(report, ended=DECIDED) if report.complete else report
+
+    def _until(self, share: float) -> float | None:
+        """The seconds until some share of the time has passed."""
+        return None if self.seconds is None else share * self.seconds - self.spent
+
+    def _begin(self) -> tuple[FiniteProduct, int | None]:
+        """A product to explore, and how deep to ask. Without a depth: the whole of it if that is small."""
+        product = self._new_product()
+        if self.depth is not None:
+            return product, self.depth
+        product.explore(most=min(CLOSED, self.most, product.most_states))
+        if not product.expandable(product.frontier).size and len(product) <= self.most:
+            return product, None
+        product = self._new_product()
+        each = 1 + int(np.prod(product.next.shape[1:]))  # a state and those it leads to
+        product.explore(most=min(ASKED, self.most // each))
+        return product, len(product.layers) - 1
+
+
+class _Answers:
+    """The answers for some k, each found when it is asked for."""
+
+    def __init__(self, optimal: Optimal, *, short: bool) -> None:
+        """`short`: fewer states than were meant to be asked about. Then a yes about states none of which look alike, which
+        says nothing, does not count."""
+        self.optimal, self.short = optimal, short
+        self.beyond = count_to_tell_apart(optimal.product, optimal.asked)
+        """The first k at which no two states look alike."""
+        self.found: dict[int, dict[str, Answer]] = {}
+
+    def at(self, k: int) -> dict[str, Answer]:
+        """The answers for one k. What is undecided may be a yes for states that are nearer: then it is, to that depth."""
+        if self.found and time_left() <= 0:
+            self.found.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED)))
+        if k not in self.found:
+            answers = answer_questions(self.optimal, k)
+            if self.short and k >= self.beyond:
+                answers = {q: Answer(UNDECIDED) if one.depth is not None else one for q, one in answers.items()}
+            for question in [q for q, answer in answers.items() if answer.verdict == UNDECIDED]:
+                answers[question] = self._ask_nearer(k, question) or answers[question]
+            self.found[k] = answers
+        return self.found[k]
+
+    def _ask_nearer(self, k: int, question: str) -> Answer | None:
+        """The yes for as many steps as possible, if there is one that says something: some states within them look alike."""
+        product, asked = self.optimal.product, self.optimal.asked
+        depth = product.states.depth[asked]
+        yes: dict[int, Answer] = {}
+
+        def fails(steps: int) -> bool:
+            near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
+            answer = answer_questions(near, k)[question] if time_left() > 0 else Answer(UNDECIDED)
+            if answer.verdict == YES:
+                yes[steps] = answer
+            return steps not in yes
+
+        bisect_left(range(1, int(depth.max(initial=0))), True, key=fails)
+        deepest = max(yes, default=0)
+        return yes[deepest] if yes and count_to_tell_apart(product, asked[depth <= deepest]) > k else None
+
+    def look_upwards(self, questions: Sequence[str]) -> None:
+        """Find the smallest k that is enough, for each question.
+
+        What is enough for k is enough for k + 1: beyond the first few, the largest k of use is tried, and then halfway.
+        """
+        top = self.beyond
+        if self.optimal.depth is not None:
+            top -= 1  # a yes where all look different says nothing, unless these are all states there are
+        for k in FIRST_KS[: max(top, 0) + 1]:
+            self.at(k)
+            if all(self._enough(k, question) for question in questions):
+                return
+        if top >= len(FIRST_KS):
+            for question in questions:
+                if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
+                    bisect_left(range(len(FIRST_KS), top), True, key=lambda k: self._enough(k, question))
+
+    def _enough(self, k: int, question: str) -> bool:
+        answer = self.at(k)[question]
+        return answer.verdict == YES and answer.depth in (None, self.optimal.depth)
+
+
+def _measure_gap(optimal: Optimal, k: int, start: Answer) -> Gap:
+    return measure_gap(optimal, k, start.choice, proved=start.verdict == YES and start.depth is None)
+
+
 def check_k(  # noqa: PLR0913 - each is a choice of the user's
     task: Task | DomainLike,
     machine: MachineLike | None = None,
-    ks: Iterable[int] = range(5),
+    ks: Iterable[int] | None = None,
     *,
     discount: float = 0.99,
     depth: int | None = None,
     bound: Bound | None = None,
     most: int = MOST_STATES,
     memory: int = MEMORY,
+    seconds: float | None = SECONDS,
     watch: Watch | None = None,
 ) -> KReport:
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
     task: a `Task`; or a domain (by name, file or object), with a machine unless it comes with one.
-    Without a depth, all states are asked about if there are few enough, else those within as many steps as give some
-    thousands of them.
+    ks: the k to ask about; without them, 0 and upwards to the smallest that is enough.
+    depth: ask about the states within so many steps; without it about all states if there are few enough, else about
+    those within as many steps as give some thousands of them.
+    seconds: how long it may take; then the best answers so far are given. None: as long as it takes.
+    most, memory: states to explore, and bytes for them, at most. bound: the highest stack. watch: called as the product grows.
 
-    >>> report = check_k("paint", ks=range(6))
+    >>> report = check_k("paint")
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
     (5, ('ask_5',))
     """
-    check_discount(discount)
-    if depth is not None and depth < 0:
-        raise BadSetting(f"the depth is {depth}", fix="use a non-negative integer")
-    wanted = check_ks(ks)
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    product = FiniteProduct(given.finite, given.pushdown, bound, memory)
-    height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
-    if product.bound.height is not None and height > product.bound.height:
-        fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
-        raise BadSetting(fault, fix=f"allow it: --height {height} or more")
-    if depth is None:
-        product.explore(most=min(CLOSED, product.most_states))
-        if product.expandable(product.frontier).size:
-            product = FiniteProduct(given.finite, given.pushdown, bound, memory)
-            product.explore(most=ASKED)
-            depth = len(product.layers) - 1
-    found = find_optimal(product, discount, depth, most, watch=watch)
-    asked = {k: answer_questions(found, k) for k in wanted}
-    return KReport(found, asked, {k: measure_gap(found, k, given["start"].choice) for k, given in asked.items()})
+    search = KSearch(
+        given, ks, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
+    )
+    search.run()
+    return search.report()
 
 
 def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
@@ -199,7 +399,7 @@ def format_report(
     report: KReport,
     questions: Sequence[str] = tuple(NAMES),
     shade: Shade = lambda text, _verdict: text,
-    further: str = FURTHER,
+    further: Mapping[str, str] = FURTHER,
 ) -> list[str]:
     """The whole report, line by line.
 
@@ -219,7 +419,7 @@ def format_report(
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
         f"no step limit{beyond}",
-        f"{far}, {len(product):,} explored; the optimal value from the start is {format_value(low, high)}",
+        f"{far}, {len(product):,} explored{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
         "",
         "k    " + "".join(f"{NAMES[question]:<18}" for question in questions) + "loss of the best k-policy found",
     ]
@@ -229,21 +429,22 @@ def format_report(
     return [*rows, "", *(f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions)]
 
 
-def summarize(report: KReport, question: str, further: str = FURTHER) -> str:
+def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTHER) -> str:
     """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
     smallest = report.smallest(question)
-    fails, unknown = (
-        [k for k, found in report.answers.items() if found[question].verdict == verdict] for verdict in (NO, UNDECIDED)
-    )
+    fails = [k for k, found in report.answers.items() if found[question].verdict == NO]
+    unknown = [k for k in report.answers if k not in fails]
     if smallest is not None:
         depth = report.answers[smallest][question].depth
         far = "" if depth is None else f", within {_count(depth, 'step')} of the start"
         below = [k for k in unknown if k < smallest]
         return f"k = {smallest} is enough{far}" + (f" (undecided for k = {format_numbers(below)})" if below else "")
     if not unknown:
-        return "no k tried is enough"
+        if report.beyond is None or max(fails) < report.beyond - 1:
+            return "no k tried is enough"
+        return f"no k up to {max(fails)} is enough; with more, no two of the states asked about look alike"
     first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
-    return f"{first}undecided for k = {format_numbers(unknown)}; {further}"
+    return f"{first}undecided for k = {format_numbers(unknown)}; {further.get(report.ended, further[TIME])}"
 
 
 def format_numbers(numbers: Iterable[int]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
+from pdrm.analysis.time_limit import check_time
 from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
@@ -53,6 +54,7 @@ def find_blocks(
     allowed = possible[free]
     offset, kinds = int(block.max()) + 1, 0
     while True:
+        check_time()
         offer = _number_offers(steps, block[following], allowed)
         ordered = np.sort(offer, axis=1)  # each state's offers as a set: sorted, repetitions struck out
         ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = EXCLUDED
@@ -117,6 +119,7 @@ def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, poss
             return None
         better, optimal = {}, {}
         for x, actions in rows.items():
+            check_time()
             q_values = {action: _evaluate_row(row, value) for action, row in actions.items()}
             best = max(q_values.values())
             tied = [action for action, q in q_values.items() if q == best]
@@ -172,6 +175,7 @@ def _eliminate(members: list[int], rows: dict[int, Row], known: dict[int, Fracti
     equations: dict[int, Row] = {}
     inside = set(members)
     for x in members:
+        check_time()
         paid, leads = rows[x]
         constant = _evaluate_row((paid, {y: p for y, p in leads.items() if y not in inside}), known)
         left = {y: p for y, p in leads.items() if y in inside}

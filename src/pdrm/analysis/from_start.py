@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
+from pdrm.analysis.time_limit import time_left
 from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
 
@@ -19,6 +20,8 @@ Class = tuple[int, int, tuple[int, ...]]
 
 MOST_STEPS = 500_000
 """States visited before the search gives up."""
+LOOK = 500
+"""States after which it looks at the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class _Decision:
 
 
 def search_policy(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[int, ...] | None:
-    """A choice of allowed actions; or states that clash, where there is none; or None where the search gave up.
+    """A choice of allowed actions; or states that clash, where there is none; or None where the search gave up, or time is up.
 
     A state that was not asked about and of which nothing is known is where the policy is cut.
     """
@@ -82,7 +85,9 @@ class _Search:
         self._reach(np.unique(self.product.starts).tolist())
         clash: tuple[int, ...] = ()
         done = 0
-        for _ in range(MOST_STEPS):
+        for step in range(MOST_STEPS):
+            if step % LOOK == 0 and time_left() <= 0:
+                return None
             if done == len(self.reached):
                 return Choice({x: a for a, x in self.action.values()}, self.cut)
             x = self.reached[done]

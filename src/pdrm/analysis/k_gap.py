@@ -12,7 +12,9 @@ import numpy as np
 
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k import classify
-from pdrm.analysis.value_kernel import evaluate, measure_occupancy, q_values
+from pdrm.analysis.time_limit import time_left
+from pdrm.analysis.value_kernel import LAST_CHANGE, LAST_STEP, evaluate, measure_occupancy, q_values
+from pdrm.analysis.values import limit_sweeps
 from pdrm.product.finite_kernel import END, Floats, Numbers
 
 SWEEPS = 2_000
@@ -43,22 +45,30 @@ class Gap:
         return max(0.0, self.optimal[0] - self.found[1]), max(0.0, self.optimal[1] - self.found[0])
 
 
-def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None) -> Gap:
-    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action)."""
-    product = optimal.product
+def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None, *, proved: bool = False) -> Gap:
+    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action), `proved` says that it is
+    optimal. The less time there is, the wider the interval; when time is up, nothing is known of disagreement."""
+    product, best_value = optimal.product, optimal.values.at_start(optimal.product)
+    if time_left() <= 0:
+        worst = product.average_over_starts(np.full(len(product), _find_worst(optimal)))
+        return Gap(best_value, best_value if proved else (worst, best_value[1]), 0.0, 0.0)
+    share, spread = _measure_disagreement(optimal, classify(product, optimal.asked, k))
+    if proved:
+        return Gap(best_value, best_value, share, spread)
     number = classify(product, np.arange(len(product)), k)
     action = _vote(optimal, number)
     for x, a in (choice or {}).items():
         action[number == number[x]] = a
     best, value = _evaluate_hopefully(optimal, action)
     for _ in range(ROUNDS):
+        if time_left() <= 0:
+            break
         better = _improve(optimal, number, action, value)
         hoped, following = _evaluate_hopefully(optimal, better)
         if hoped <= best + 1e-12 * abs(best):
             break
         action, best, value = better, hoped, following
-    share, spread = _measure_disagreement(optimal, number)
-    return Gap(optimal.values.at_start(product), _bound_policy(optimal, action), share, spread)
+    return Gap(best_value, _bound_policy(optimal, action), share, spread)
 
 
 def _vote(optimal: Optimal, number: Numbers) -> Numbers:
@@ -80,19 +90,28 @@ def _evaluate_hopefully(optimal: Optimal, action: Numbers) -> tuple[float, Float
 
 def _bound_policy(optimal: Optimal, action: Numbers) -> tuple[float, float]:
     """The interval of a policy's value from the start, whatever it does in frontier states."""
-    product, known = optimal.product, optimal.values.known
-    lowest = min(0.0, float(product.reward.min(initial=0.0))) / (1 - optimal.values.discount)
-    worst = np.full(len(product), lowest if known is None else min(lowest, known.worst))
-    low, below = _evaluate(optimal, action, worst)
+    product = optimal.product
+    low, below = _evaluate(optimal, action, np.full(len(product), _find_worst(optimal)))
     high, above = _evaluate(optimal, action, optimal.values.upper)
     return product.average_over_starts(low) - below, product.average_over_starts(high) + above
+
+
+def _find_worst(optimal: Optimal) -> float:
+    """No policy gets less than this, from any state."""
+    known = optimal.values.known
+    lowest = min(0.0, float(optimal.product.reward.min(initial=0.0))) / (1 - optimal.values.discount)
+    return lowest if known is None else min(lowest, known.worst)
 
 
 def _evaluate(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats, float]:
     """A policy's values, with those of frontier states given, and how far they may be wrong."""
     product, values = optimal.product, optimal.values
     value = np.where(product.expanded, 0.0, beyond)
-    error = evaluate(product.steps, product.expanded, values.discount, action, value, SWEEPS)
+    few, error = limit_sweeps(product.next.size), np.inf
+    for _ in range(0, SWEEPS, few):
+        error = evaluate(product.steps, product.expanded, values.discount, action, value, min(few, SWEEPS))
+        if error < LAST_CHANGE or time_left() <= 0:
+            break
     return value, (error + values.slack) / (1 - values.discount)
 
 
@@ -103,7 +122,11 @@ def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) 
     there = product.starts != END
     np.add.at(begin, product.starts[there], product.start_probability[there])
     discount = optimal.values.discount
-    often = measure_occupancy(product.steps, discount, action, begin, SWEEPS)
+    few, now, often = limit_sweeps(product.next.size), begin, begin.copy()
+    for _ in range(0, SWEEPS, few):
+        now, moved = measure_occupancy(product.steps, discount, action, now, often, min(few, SWEEPS))
+        if moved < LAST_STEP or time_left() <= 0:
+            break
     q = q_values(product.steps, discount, value) * often[:, None]
     total = np.zeros((int(number.max(initial=0)) + 1, q.shape[1]))
     np.add.at(total, number, q)
@@ -118,7 +141,7 @@ def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) 
 def _measure_disagreement(optimal: Optimal, number: Numbers) -> tuple[float, float]:
     """The share of classes whose members clash, and the largest certain spread of values, among states asked about."""
     asked = optimal.asked
-    groups, counts = np.unique(number[asked], return_inverse=True, return_counts=True)[1:]
+    groups, counts = np.unique(number, return_inverse=True, return_counts=True)[1:]
     several = counts > 1
     if not several.any():
         return 0.0, 0.0

@@ -6,16 +6,17 @@ frontier cannot be reached, and by bisimulation elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from pdrm.analysis.exact import EXCLUDED, find_blocks, solve_exactly
 from pdrm.analysis.graph_kernel import mark_reached, mark_unsure
+from pdrm.analysis.time_limit import check_time, time_left
 from pdrm.analysis.value_kernel import q_values
-from pdrm.analysis.values import Values, bound_values
+from pdrm.analysis.values import Known, Values, bound_values
 from pdrm.errors import BadSetting
 from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
@@ -63,6 +64,8 @@ class Optimal:
     """[x]: whether `block` says anything about it."""
     exact: dict[int, Fraction]
     """Exact values, where they are known."""
+    capped: bool = False
+    """Whether the cap of states kept the product from growing further."""
 
     @property
     def decided_share(self) -> float:
@@ -74,50 +77,98 @@ def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
-    most: int = 1_000_000,
+    most: int = 1_500_000,
     rounds: int = 1_000,
     watch: Watch | None = None,
 ) -> Optimal:
     """Find the optimal actions of all states within `depth` steps, expanding further only where they depend on it."""
+    *_, found = deepen(product, discount, depth, most, rounds, watch)
+    return follow_to_the_end(found, most)
+
+
+def deepen(  # noqa: PLR0913, PLR0917 - as above
+    product: FiniteProduct,
+    discount: float,
+    depth: int | None = None,
+    most: int = 1_500_000,
+    rounds: int = 1_000,
+    watch: Watch | None = None,
+    known: Known | None = None,
+) -> Iterator[Optimal]:
+    """What is known of the optimal actions, again and again, of nearer states first. It ends when all that was asked is
+    decided, when nothing that could be explored would help, or at the cap; or with a TimeoutError.
+
+    The product grows: what was found last holds for it, what was found before for a snapshot taken then.
+    """
     actions = len(product.domain.actions)
     if actions > MOST_ACTIONS:
         fault = f"domain `{product.domain.name}` has {actions} actions"
         raise BadSetting(fault, fix=f"optimal actions are found among at most {MOST_ACTIONS}: leave some out")
-    product.explore(depth)
     most = min(most, product.most_states)
+    room = max(1, int(most / GROWTH))  # the rest is for following the optimal actions to the end
+    wanted, depth = depth, _explore(product, depth, room)
     asked = np.arange(len(product))
     if depth is not None and product.frontier.size:
         asked = np.flatnonzero(product.states.depth[: len(product)] <= depth)
-    settled, known, undecided, since = 0, None, asked, 0
+    each = int(np.prod(product.next.shape[1:]))
+    settled, undecided, since, full = 0, asked, 0, False
     for last in range(rounds, 0, -1):
+        check_time()
         found = bound_values(product, discount, known=known)
         known = found.known or known
         further = _choose_expansion(product, found, undecided)
         if watch is not None:
             watch(len(product), most)
-        done = last == 1 or not further.size or len(product) + further.size > most
+        if last == rounds:
+            yield _decide(product, found, asked, depth, ties=False)
+        few = max(0, room - len(product)) // each
+        done = last == 1 or full or not further.size or not few
         since += 1
         if done or len(product) > GROWTH * settled or since > BETWEEN:  # ties cost time: they are sought now and then
             answer = _decide(product, found, asked, depth)
             settled, since = len(product), 0
             undecided = asked[answer.surely[asked] != answer.possibly[asked]]
+            yield replace(answer, capped=depth != wanted or (further.size > 0 and (full or not few)))
             if done or not undecided.size:
-                break
-        product.expand(further)
-    return _follow_to_the_end(answer, int(GROWTH * len(product)) + 1)
+                return
+        full = len(further) > few
+        product.expand(further[:few])
 
 
-def _follow_to_the_end(answer: Optimal, most: int) -> Optimal:
+def look_at_start(product: FiniteProduct, discount: float, known: Known) -> Optimal:
+    """What is known before anything has been explored: next to nothing."""
+    return _decide(product, bound_values(product, discount, known=known), np.arange(len(product)), 0, ties=False)
+
+
+def _explore(product: FiniteProduct, depth: int | None, most: int) -> int | None:
+    """Explore to a depth, as far as there is time and room; how far that is (None: all there is)."""
+    each = int(np.prod(product.next.shape[1:]))
+    while time_left() > 0:
+        edge, far = product.expandable(product.frontier), len(product.layers) - 1
+        if not edge.size or (depth is not None and far >= depth):
+            return depth
+        if len(product) + len(edge) * each > most:
+            break
+        product.explore(far + 1)
+    return len(product.layers) - 1
+
+
+def follow_to_the_end(answer: Optimal, most: int) -> Optimal:
     """Follow the optimal actions from the start beyond what was asked about, so that a policy that ends can be seen to."""
     product, found = answer.product, answer.values
+    each = int(np.prod(product.next.shape[1:]))
+    most = min(most, product.most_states, int(GROWTH * len(product)) + 1)
     starts = product.starts[product.starts != END]
     for _ in range(TO_THE_END):
+        check_time()
         further = _find_hopeful(product, found, starts)
-        if not further.size or len(product) + further.size > most:
+        if not further.size or len(product) + further.size * each > most:
             break
         product.expand(further)
         found = bound_values(product, found.discount, known=found.known)
-    return answer if found is answer.values else _decide(product, found, answer.asked, answer.depth)
+    if found is answer.values:
+        return answer
+    return replace(_decide(product, found, answer.asked, answer.depth), capped=answer.capped)
 
 
 def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> Numbers:
@@ -125,6 +176,7 @@ def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> 
     several = asked[mark_possible(product, found)[asked].sum(axis=1) > 1]
     depth = product.states.depth[several]
     for reach in np.unique(depth).tolist():
+        check_time()
         further = _find_hopeful(product, found, several[depth <= reach])
         if further.size:
             return further
@@ -156,8 +208,9 @@ def mark_possible(product: FiniteProduct, found: Values) -> Flags:
     return possible
 
 
-def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None) -> Optimal:
-    """Sort the actions of all states into optimal, not optimal and unknown: by intervals, exact values, then ties."""
+def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None, *, ties: bool = True) -> Optimal:
+    """Sort the actions of all states into optimal, not optimal and unknown: by intervals, exact values, then ties. Without
+    ties, by intervals alone, which takes no time."""
     expanded, possible = product.expanded, mark_possible(product, found)
     region = _mark_relevant(product, found, possible, asked)
     bits = 1 << np.arange(possible.shape[1], dtype=np.int64)
@@ -167,11 +220,11 @@ def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | 
     sure = np.flatnonzero(
         region & ~mark_unsure(product.next, possible, expanded, region) if ahead else region & expanded
     )
-    few = len(sure) <= MOST_EXACT or not ahead
+    few = ties and (len(sure) <= MOST_EXACT or not ahead)
     exact = solve_exactly(product, found.discount, sure, possible) if few else None
     value = {} if exact is None else exact.value
     block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)
-    if np.count_nonzero(region) <= MOST_TIED:
+    if ties and np.count_nonzero(region) <= MOST_TIED:
         number = {v: i for i, v in enumerate(dict.fromkeys(value.values()))}
         block, offer = find_blocks(product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()})
         tied_region = region

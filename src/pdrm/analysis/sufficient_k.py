@@ -7,6 +7,7 @@ optimal from the start. Each implies the next. A yes holds to the depth it names
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -45,9 +46,18 @@ def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
     number = np.unique(number, return_inverse=True)[1].astype(np.int64)
     symbols = product.table.move.shape[2]
     for _ in range(k):
+        if number.max(initial=-1) + 1 == len(chosen):
+            break  # no two look alike any more
         number = np.unique(number * symbols + stacks.symbol[node], return_inverse=True)[1].astype(np.int64)
         node = stacks.parent[node].astype(np.int64)
     return number
+
+
+def count_to_tell_apart(product: FiniteProduct, chosen: Numbers) -> int:
+    """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
+    height = int(product.stacks.height[product.states.node[chosen]].max(initial=0))
+    apart = lambda k: len(np.unique(classify(product, chosen, k))) == len(chosen)  # noqa: E731
+    return bisect_left(range(min(height, MOST_K)), True, key=apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +125,23 @@ def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
 def _find_difference(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     """The nearest two members that certainly differ in value or in optimal actions."""
     near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
-    lower, upper = optimal.values.lower, optimal.values.upper
-    surely, possibly, exact = optimal.surely, optimal.possibly, optimal.exact
-    for second, y in enumerate(near.tolist()):
-        for x in near[:second].tolist():
-            if (
-                (lower[x] > upper[y] or lower[y] > upper[x])
-                or (surely[x] & ~possibly[y] or surely[y] & ~possibly[x])
-                or (x in exact and y in exact and exact[x] != exact[y])
-            ):
-                return x, y
-    return tuple(near.tolist())
+    lower, upper = optimal.values.lower[near], optimal.values.upper[near]
+    surely, possibly = optimal.surely[near], optimal.possibly[near]
+    exact = [optimal.exact.get(x) for x in near.tolist()]
+    number = {value: i for i, value in enumerate(dict.fromkeys(exact))}
+    value = np.array([-1 if one is None else number[one] for one in exact])
+    known = value >= 0
+    # The first that differs from any before it, then the first that it differs from.
+    differs = (np.maximum.accumulate(lower) > upper) | (lower > np.minimum.accumulate(upper))
+    differs |= np.bitwise_or.accumulate(surely) & ~possibly != 0
+    differs |= surely & ~np.bitwise_and.accumulate(possibly) != 0
+    differs |= known & (value != value[known.argmax()])
+    if not differs.any():
+        return tuple(near.tolist())
+    y = differs.argmax()
+    apart = (lower > upper[y]) | (lower[y] > upper) | (surely & ~possibly[y] != 0) | (surely[y] & ~possibly != 0)
+    apart |= known & known[y] & (value != value[y])
+    return int(near[apart.argmax()]), int(near[y])
 
 
 def _answer_everywhere(optimal: Optimal, groups: _Groups) -> Answer:
@@ -148,6 +164,8 @@ def _answer_everywhere(optimal: Optimal, groups: _Groups) -> Answer:
 def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     """Few members, the nearest first, that have no optimal action in common: two where two do."""
     near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
+    kinds = np.sort(np.unique(optimal.possibly[near], return_index=True)[1])  # of each kind the nearest
+    near = near[kinds]
     possibly = optimal.possibly[near]
     for second, actions in enumerate(possibly):
         first = np.flatnonzero(possibly[:second] & actions == 0)

@@ -26,6 +26,9 @@ KEEPING = 20
 STRAIGHT = 0.9
 """The squared cosine of two changes in a row from which on they are taken to point one way."""
 
+LAST_CHANGE, LAST_STEP = 1e-10, 1e-9
+"""The change of a policy's values, and the weight of its last step, at which sweeps end."""
+
 
 @njit(cache=True)
 def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
@@ -52,8 +55,9 @@ def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
 @njit(cache=True)
 def solve(
     order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int
-) -> tuple[Floats, Floats, int]:
-    """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], and the sweeps made.
+) -> tuple[Floats, Floats, int, bool]:
+    """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], the sweeps made, and whether they
+    were enough everywhere.
 
     Within a component with residual ρ, whose states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ,
     hence <= max(ρ/(1-γ), γw + ρ); and <= γw + ρ where no step leads back.
@@ -74,7 +78,7 @@ def solve(
     kept_lead, kept_paid, kept_cell = np.empty((room, outcomes), np.uint32), np.empty(room), np.empty(room, np.uint32)
     """The same for the action that was chosen."""
     v, change_of, earlier = np.empty(room + 1), np.empty(room), np.empty(room)
-    stop, total = precision * (1.0 - discount), 0
+    stop, total, settled = precision * (1.0 - discount), 0, True
     for number in range(len(first) - 1):
         begin, size = first[number], first[number + 1] - first[number]
         # A state alone: its best action, a step back to itself solved for.
@@ -157,6 +161,7 @@ def solve(
                 kept_cell[at] = chosen
             sweeps += 1
             if change <= stop or sweeps >= sweeps_most:
+                settled = settled and change <= stop
                 break
             if leapt and not change <= before:  # the guess was a bad one
                 for i in range(size):
@@ -223,18 +228,19 @@ def solve(
             where[x] = -1
             value[x] = v[i]
             error[x] = largest
-    return value, error, total
+    return value, error, total, settled
 
 
 @njit(cache=True)
 def tighten(
     order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int,
     expanded: Flags, lower: Floats, upper: Floats,
-) -> int:  # fmt: skip
-    """Interval iteration: lower and upper bounds, sound at the beginning and after every update; returns the sweeps."""
+) -> tuple[int, bool]:  # fmt: skip
+    """Interval iteration: lower and upper bounds, sound at the beginning and after every update. Returns the sweeps, and
+    whether they were enough everywhere."""
     following, reward, place, probability = steps
     actions, outcomes = following.shape[1], following.shape[2]
-    total = 0
+    total, settled = 0, True
     for number in range(len(first) - 1):
         begin, end = first[number], first[number + 1]
         sweeps = 0
@@ -269,17 +275,19 @@ def tighten(
                     upper[x] = high
             sweeps += 1
             if change <= precision * (1.0 - discount) or sweeps >= sweeps_most:
+                settled = settled and change <= precision * (1.0 - discount)
                 break
         total += sweeps
-    return total
+    return total, settled
 
 
 @njit(cache=True)
 def tighten_by_top(
     steps: TopSteps, world: DomainArrays, first_final: int, discount: float, precision: float, slack: float,
     sweeps_most: int, sign: float, values: Floats,
-) -> None:  # fmt: skip
-    """Bounds over [environment state, machine state, top]: upper (sign 1) or lower (sign -1), sound after every update."""
+) -> bool:  # fmt: skip
+    """Bounds over [environment state, machine state, top]: upper (sign 1) or lower (sign -1), sound after every update.
+    Returns whether the sweeps were enough."""
     places, actions, outcomes = world.next.shape
     for _ in range(sweeps_most):
         change = 0.0
@@ -313,7 +321,8 @@ def tighten_by_top(
                         change = max(change, abs(best - values[s, u, top]))
                         values[s, u, top] = best
         if change <= precision:
-            return
+            return True
+    return False
 
 
 @njit(cache=True)
@@ -356,17 +365,20 @@ def evaluate(steps: Steps, expanded: Flags, discount: float, action: Numbers, va
                     q += p * (reward[x, a, o] + (discount * value[y] if y != END else 0.0))
             change = max(change, abs(q - value[x]))
             value[x] = q
-        if change < 1e-10:
+        if change < LAST_CHANGE:
             break
     return change
 
 
 @njit(cache=True)
-def measure_occupancy(steps: Steps, discount: float, action: Numbers, begin: Floats, sweeps_most: int) -> Floats:
-    """[x]: the discounted number of times that a policy visits each state."""
+def measure_occupancy(
+    steps: Steps, discount: float, action: Numbers, now: Floats, total: Floats, sweeps_most: int
+) -> tuple[Floats, float]:
+    """[x]: the discounted number of times that a policy visits each state, added to `total` step by step, from where it is
+    `now`. Returns where it is then, and the weight of the last step."""
     following, _, place, probability = steps
     count, _, outcomes = following.shape
-    now, total = begin.copy(), begin.copy()
+    moved = 0.0
     for _ in range(sweeps_most):
         after = np.zeros(count)
         moved = 0.0
@@ -381,6 +393,6 @@ def measure_occupancy(steps: Steps, discount: float, action: Numbers, begin: Flo
                         moved += discount * p * now[x]
         now = after
         total += now
-        if moved < 1e-9:
+        if moved < LAST_STEP:
             break
-    return total
+    return now, moved

@@ -13,6 +13,7 @@ import numpy as np
 
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.rationals import largest_reward
+from pdrm.analysis.time_limit import time_left
 from pdrm.analysis.top_abstraction import abstract_steps
 from pdrm.analysis.value_kernel import find_extremes, solve, tighten, tighten_by_top
 from pdrm.errors import NoDiscount
@@ -20,8 +21,12 @@ from pdrm.product.finite_kernel import Floats
 from pdrm.product.finite_product import FiniteProduct
 
 MOST_SWEEPS = 100_000
+FEW = 200_000_000
+"""Outcomes that a kernel looks at in one call, about: between two calls the time is looked at."""
 EPSILON = float(np.finfo(np.float64).eps)
 TOP_SWEEPS = 2_000
+GROWTH = 4
+"""How many times as many sweeps are tried where some were not enough."""
 
 
 class Known(NamedTuple):
@@ -76,15 +81,28 @@ def bound_values(
     closed, steps = bool(product.expanded.all()), product.steps
     known = None if closed else known or bound_by_top(product, discount)
     slack = _bound_rounding(product, _bound_all(find_extremes(steps), discount)) if known is None else known.slack
-    settings = order, first, steps, discount, max(precision, 8 * slack / (1 - discount)), slack, MOST_SWEEPS
+    settings = order, first, steps, discount, max(precision, 8 * slack / (1 - discount)), slack
+    most, sweeps, settled = limit_sweeps(steps.next.size), 0, False
     if known is None:
-        value, error, sweeps = solve(*settings)
-        lower, upper = value - error, value + error
+        while not settled:  # with fewer sweeps the errors are larger, and true
+            begun = time_left()
+            value, error, sweeps, settled = solve(*settings, most)
+            lower, upper = value - error, value + error
+            settled = settled or most >= MOST_SWEEPS or GROWTH * (begun - time_left()) > time_left()
+            most *= GROWTH
     else:
         at = (product.place, product.states.state[:count], product.stacks.symbol[product.states.node[:count]])
         lower, upper = known.lower[at], known.upper[at]
-        sweeps = tighten(*settings, product.expanded, lower, upper)
+        while not settled:
+            more, settled = tighten(*settings, most, product.expanded, lower, upper)
+            sweeps += more
+            settled = settled or time_left() <= 0
     return Values(discount, lower, upper, slack, int(sweeps), len(first) - 1, known)
+
+
+def limit_sweeps(size: int) -> int:
+    """How many sweeps over so many outcomes take about a second at most."""
+    return max(1, min(MOST_SWEEPS, FEW // max(1, size)))
 
 
 def check_discount(discount: float) -> None:
@@ -115,8 +133,12 @@ def bound_by_top(product: FiniteProduct, discount: float) -> Known:
     for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
         found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
-        if not capped:
-            tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, TOP_SWEEPS, sign, found)
+        few = limit_sweeps(found.size * arrays.next[0].size)
+        for _ in range(0, 0 if capped else TOP_SWEEPS, few):
+            sweeps = min(few, TOP_SWEEPS)
+            done = tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, sweeps, sign, found)
+            if done or time_left() <= 0:
+                break
         tables.append(found)
     return Known(tables[0], tables[1], extent.lowest - slack, slack)
 

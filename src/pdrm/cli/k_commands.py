@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.output import Json, coloured, end_with_json, next_command, print_json
+from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json
 from pdrm.errors import BadCertificate, BadSetting, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
     from pdrm.analysis.certificate import Certificate
-    from pdrm.analysis.check_k import KReport
-    from pdrm.analysis.optimal import Watch
+    from pdrm.analysis.check_k import KReport, KSearch
     from pdrm.analysis.sufficient_k import Answer, Situation
     from pdrm.task import Task
 
@@ -28,14 +26,26 @@ COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 GIB = 2**30
 LONGEST = 20
 """Digits of a k that are read: more are too many in any case."""
-FURTHER = "raise --most or --depth"
+FURTHER = {"time": "raise --seconds", "states": "raise --most", "helpless": "try another --depth"}
+"""What may decide what is undecided, by what ended the search."""
+AFTER_STOP = 3.0
+"""Seconds that answers may take when the search was stopped."""
+QUICK = 3.0
+"""Seconds before anything is said of how it goes."""
+EVERY = 5.0
+"""Seconds between two lines where there is no terminal."""
+SHORTEST_TIME, LONGEST_TIME = 0.1, 1e7
+"""Seconds a search may be given."""
 
 
 def check_k(
     domain: Annotated[str | None, typer.Argument(help="A domain of the catalogue, or a domain's file.")] = None,
     domain_file: Annotated[Path | None, typer.Option("--domain", help="A domain's file: a map, or arrays.")] = None,
     machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
-    k: Annotated[str, typer.Option("--k", help="The views to try: 0..4, or 0,1,5.")] = "0..4",
+    k: Annotated[
+        str | None, typer.Option("--k", help="The views to try: 0..4, or 0,1,5. [upwards, to the smallest]")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long to look; then the best answers so far.")] = 60.0,
     depth: Annotated[
         int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
     ] = None,
@@ -45,7 +55,7 @@ def check_k(
     rule: Annotated[
         str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
     ] = "open",
-    most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_000_000,
+    most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_500_000,
     memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
     draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate of the strongest yes (JSON).")] = None,
@@ -53,32 +63,35 @@ def check_k(
 ) -> None:
     """Find the smallest k for which a k-policy is optimal: same values, everywhere, or from the start.
 
+    It answers when --seconds are over at the latest, and at Ctrl-C: near states are looked at first.
+
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    from pdrm.analysis.check_k import check_k as checked
+    from pdrm.analysis.check_k import KSearch
     from pdrm.analysis.sufficient_k import QUESTIONS
     from pdrm.domains.paper_domains import names
     from pdrm.learning.agents import PAPER_SETTINGS
     from pdrm.product.finite_product import Bound
     from pdrm.task import Task
 
-    _check(only, memory, most, draw)
+    _check(only, memory, most, seconds, draw)
     if (domain is None) == (domain_file is None):
         raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
     place = str(domain_file) if domain is None else domain
     task = Task(place, machine)
     gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
-    ks, questions = _ks(k), ["start"] if only else list(QUESTIONS)
+    ks, questions = None if k is None else _ks(k), ["start"] if only else list(QUESTIONS)
     bound, room = Bound(height, rule), int(memory * GIB)
-    answer = partial(checked, task.finite, task.pushdown, ks, discount=gamma, bound=bound, most=most, memory=room)
-    with _progress(quiet=as_json) as watch:
-        report = answer(depth=0 if only else depth, watch=watch)
-        if only and any(_limited(found["start"]) for found in report.answers.values()):
-            report = answer(depth=depth, watch=watch)  # what a policy meets from the start was not all near it
+    search = partial(KSearch, task, ks, discount=gamma, bound=bound, most=most, memory=room, questions=questions)
+    begun = monotonic()
+    report, stopped = _look(search, [0, depth] if only and depth != 0 else [depth], seconds, quiet=as_json)
     if as_json:
-        print_json(report.record())
+        print_json({**report.record(), "seconds": round(monotonic() - begun, 3), "stopped": stopped})
     else:
         _print(report, questions)
+    if stopped:
+        typer.echo("stopped; this is what was known by then", err=True)
+        raise typer.Exit(INTERRUPTED)
     if certificate is not None:
         _certify(report, certificate, questions)
         if not as_json:
@@ -92,14 +105,16 @@ def check_k(
         _next(report, f"{quote(place)}{_with(machine)}", rest, questions, drawn=draw is not None)
 
 
-def _check(only: str | None, memory: float, most: int, draw: Path | None) -> None:
+def _check(only: str | None, memory: float, most: int, seconds: float, draw: Path | None) -> None:
     """Refuse options that cannot be, before all the work."""
     if only not in (None, "start"):
         raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
     if not memory > 0:
         raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
     if most < 1:
-        raise BadSetting(f"--most {most} is not above 0", fix="--most 1000000")
+        raise BadSetting(f"--most {most} is not above 0", fix="--most 1500000")
+    if not 0 < seconds <= LONGEST_TIME:
+        raise BadSetting(f"--seconds {seconds:g} is not a time above 0", fix="--seconds 60")
     if draw is not None:
         from pdrm.drawing.plots import check_plot_format
 
@@ -111,16 +126,39 @@ def _limited(answer: Answer) -> bool:
     return answer.verdict == "yes" and answer.depth is not None
 
 
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Watch | None]:
-    """A line that counts the states explored, on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
+def _look(
+    search: Callable[..., KSearch], depths: list[int | None], seconds: float, *, quiet: bool
+) -> tuple[KReport, bool]:
+    """Search at one depth after the other until a yes holds for all states; what is known then, or when it is stopped, and
+    whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
+    from pdrm.analysis.check_k import compile_kernels
+    from pdrm.progress import show_progress
 
-    with Console(stderr=True).status("exploring") as status:
-        yield lambda states, most: status.update(f"exploring: {states:,} states of at most {most:,}")
+    compile_kernels()
+    begun = monotonic()
+    current: list[KSearch] = []
+    with show_progress(seconds, "check-k", quiet=quiet, every=EVERY) as update:
+
+        def watch(states: int, most: int) -> None:
+            spent = monotonic() - begun
+            if spent > QUICK:
+                share = current[-1].optimal.decided_share
+                note = f"{states:,} states explored of at most {most:,}; {share:.0%} of those asked about decided"
+                update(min(seconds, spent), note)
+
+        try:
+            for depth in depths:
+                left = max(SHORTEST_TIME, seconds - (monotonic() - begun))
+                current.append(search(depth=depth, seconds=left, watch=watch))
+                current[-1].run()
+                report = current[-1].report()
+                if not any(_limited(found["start"]) for found in report.answers.values()):
+                    break
+        except KeyboardInterrupt:
+            if not current:
+                raise
+            return current[-1].report(AFTER_STOP), True
+    return report, False
 
 
 def _ks(text: str) -> list[int]:
@@ -208,7 +246,8 @@ def _certify(report: KReport, path: Path, questions: list[str]) -> None:
             report.certificate(smallest, question).save(path)
             return
     unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
-    fix = "raise --most (some k are undecided), or try a larger --k" if unknown else "try a larger --k"
+    fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
+    fix = fix if unknown else "try a larger --k"
     raise BadSetting("there is no yes to certify", fix=fix)
 
 

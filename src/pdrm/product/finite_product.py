@@ -6,6 +6,7 @@ nobody asked, are the frontier.
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -180,6 +181,12 @@ class FiniteProduct:
             if status == FULL:
                 self.stacks = self.stacks.room(self.stacks.capacity)
         return most is None or len(self) <= most
+
+    def snapshot(self) -> FiniteProduct:
+        """The product as it is now, whatever becomes of this one."""
+        other = copy(self)
+        other.states, other.stacks, other.layers = deepcopy(self.states), deepcopy(self.stacks), list(self.layers)
+        return other
 
     def expandable(self, chosen: Numbers) -> Numbers:
         """Those of some frontier states that lie within the bound."""

@@ -1,0 +1,129 @@
+"""`check_k` at any time: within its seconds and its cap of states, with answers that hold wherever it was stopped."""
+
+from contextlib import suppress
+from time import monotonic
+
+import pytest
+
+from pdrm.analysis.check_k import KSearch, check_k
+from pdrm.analysis.checker import find_fault
+from pdrm.analysis.optimal import find_optimal
+from pdrm.analysis.sufficient_k import QUESTIONS
+from pdrm.analysis.time_limit import check_time, limit_time, time_left
+from pdrm.domains.paper_domains import domain
+from pdrm.errors import BadSetting
+from pdrm.language.loading import catalogue
+from pdrm.product.finite_product import FiniteProduct
+from pdrm.task import Task
+
+pytestmark = pytest.mark.compiled
+
+
+def verdicts(report):
+    return {k: tuple(answer.verdict for answer in asked.values()) for k, asked in report.answers.items()}
+
+
+def test_a_limit_holds_within_others():
+    with limit_time(None):
+        check_time()
+        with limit_time(-1), limit_time(100):
+            assert time_left() < 0
+            with pytest.raises(TimeoutError):
+                check_time()
+        assert time_left() == float("inf")
+
+
+def test_without_k_the_smallest_is_found():
+    paint = check_k("paint")
+    assert {question: paint.smallest(question) for question in QUESTIONS} == dict.fromkeys(QUESTIONS, 5)
+    assert list(paint.answers) == [0, 1, 2, 3, 4, 5]
+
+
+def test_larger_k_are_tried_where_some_states_look_alike():
+    echo = check_k("echo", depth=6)
+    assert max(echo.answers) == echo.beyond - 1 == 5
+    assert echo.smallest("everywhere") == 1
+    letter = check_k("letter", depth=24)
+    assert max(letter.answers) == letter.beyond - 1 > 5
+    assert f"same values: no k up to {letter.beyond - 1} is enough; with more" in str(letter)
+
+
+def test_the_cap_of_states_is_kept():
+    for most in (20, 1_000):
+        for depth in (None, 2, 30):
+            report = check_k("maze-10x10", ks=[0, 1], depth=depth, most=most)
+            assert len(report.optimal.product) <= most
+            assert report.ended == "states"
+    assert "raise `most`" in str(report)
+    product = FiniteProduct(domain("maze-10x10"), catalogue("treasure-maze"))
+    find_optimal(product, 0.99, depth=3, most=400)
+    assert len(product) <= 400
+
+
+def test_the_time_is_kept():
+    for name, seconds, settings in (
+        ("maze-10x10", 0.5, {}),
+        ("maze-20x20", 0.5, {"depth": 60}),
+        ("deliver-8", 0.01, {}),
+    ):
+        begun = monotonic()
+        report = check_k(name, seconds=seconds, **settings)
+        assert monotonic() - begun < seconds + 20  # of what takes minutes, on a machine that may be busy
+        assert report.ended == "time"
+        assert report.answers
+        assert not report.complete
+    for wrong in (0, -1, float("nan")):
+        with pytest.raises(BadSetting, match="seconds"):
+            check_k("paint", seconds=wrong)
+
+
+def test_before_anything_is_known_all_is_undecided():
+    search = KSearch(Task("maze-5x5"), [0, 1, 2])
+    report = search.report()
+    assert set(sum(verdicts(report).values(), ())) == {"undecided"}
+    low, high = report.loss(1)
+    assert low == 0 < high
+    assert "then time was up" in str(report)
+
+
+class Stop(Exception):
+    """As Ctrl-C does."""
+
+
+@pytest.mark.parametrize(("name", "settings"), [("letter", {"depth": 4}), ("echo", {"depth": 3})])
+def test_wherever_it_is_stopped_the_answers_hold(name, settings):
+    """A no stays a no, and every yes has a certificate that the checker accepts."""
+    task = Task(name)
+    whole = verdicts(check_k(task, ks=range(3), most=2_000, **settings))
+    certified = 0
+    for rounds in (1, 2, 4):
+        calls = iter(range(rounds))
+
+        def watch(_states, _most, calls=calls):
+            if next(calls, None) is None:
+                raise Stop
+
+        search = KSearch(task, range(3), most=2_000, watch=watch, **settings)
+        with suppress(Stop):
+            search.run()
+        report = search.report()
+        for k, answers in report.answers.items():
+            for place, (question, answer) in enumerate(answers.items()):
+                if answer.verdict == "no":
+                    assert whole[k][place] == "no"
+                if answer.verdict == "yes":
+                    proof = report.certificate(k, question)
+                    assert find_fault(task.finite, task.pushdown, proof) is None
+                    certified += 1
+    assert certified
+
+
+def test_a_snapshot_stays_as_it_is():
+    product = FiniteProduct(domain("letter"), catalogue("letter"))
+    product.explore(3)
+    before = product.snapshot()
+    count, frontier, stacks = len(before), before.frontier.tolist(), [before.stack(x) for x in range(len(before))]
+    product.explore(9)
+    assert len(product) > len(before) == count
+    assert before.frontier.tolist() == frontier
+    assert [before.stack(x) for x in range(count)] == stacks
