@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from re import sub
 from typing import ClassVar
 
@@ -67,9 +68,13 @@ class SeveralErrors(PdrmError, code="E0001"):
         return "\n\n".join(str(error) for error in self._errors)
 
 
+MOST_FAULTS = 100
+"""Faults that are looked for and reported together: whoever reads them mends some and asks again."""
+
+
 def raise_all(errors: Iterable[PdrmError]) -> None:
-    """Raise the one error, or all of them together, or nothing."""
-    found = list(errors)
+    """Raise the one error, or all of them together (as many as are reported), or nothing."""
+    found = list(islice(errors, MOST_FAULTS))
     if found:
         raise SeveralErrors(found) if len(found) > 1 else found[0]
 
@@ -107,11 +112,16 @@ class Where:
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
 
 
+MOST_COMPARED, MOST_LETTERS = 200, 100
+"""Words that a misspelt one is compared with, and letters of it: comparing takes a while."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the few there are."""
-    words = list(dict.fromkeys(known))
+    words, name = list(dict.fromkeys(known)), name[:MOST_LETTERS]
     same = [word for word in words if word.casefold() == name.casefold()]
-    close = same or get_close_matches(name, words, n=1, cutoff=0.5)
+    like = words if len(words) <= MOST_COMPARED else [word for word in words if word[:1] == name[:1]][:MOST_COMPARED]
+    close = same or get_close_matches(name, [word for word in like if len(word) <= MOST_LETTERS], n=1, cutoff=0.5)
     if close:
         return f"did you mean `{close[0]}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
@@ -214,7 +224,8 @@ class Nondeterministic(PdrmError, code="E0301"):
 
 class EndlessSilentMoves(PdrmError, code="E0302"):
     """Silent moves read no label, so a machine must run out of them. From the configuration in the message it never does.
-    Configurations that no word reaches count too: counterfactual experiences start the machine anywhere."""
+    Configurations that no word reaches count too: counterfactual experiences start the machine anywhere. Moves that do end,
+    but only after a million of them, count as endless."""
 
 
 class FinalStateWithRules(PdrmError, code="E0303"):

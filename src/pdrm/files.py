@@ -105,7 +105,7 @@ def read_beginning(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix="check the path and its permissions") from error
 
 

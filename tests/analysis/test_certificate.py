@@ -11,7 +11,7 @@ from pdrm.analysis.check_k import check_k
 from pdrm.analysis.checker import find_ends, find_fault
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
-from pdrm.errors import BadCertificate
+from pdrm.errors import BadCertificate, TooLarge
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
 
@@ -158,3 +158,20 @@ def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
         find_ends(many, Configuration("u", ("#",)), frozenset("a"))
     few = parse(head + "u -> v : a, z / S9 z, 0\n" + rules + last)
     assert find_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}
+
+
+def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path):
+    *_, proof = paint
+    file = tmp_path / "proof.json"
+    chain = [(0, 0), *((below, 1) for below in range(30_000))]
+    for changed in (
+        replace(proof, exact={"0": "1e1000000000"}),
+        replace(proof, lower=["1e1000000000"]),
+        replace(proof, glimpse_lower=[[["1e1000000000"]]]),
+        replace(proof, stacks=chain),
+    ):
+        changed.save(file)
+        with pytest.raises(BadCertificate, match="cannot be read"):
+            load_certificate(file)
+    with pytest.raises(TooLarge):
+        load_certificate("/dev/zero")

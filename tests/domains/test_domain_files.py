@@ -1,6 +1,7 @@
 """Domains in files: a map with its settings, arrays in an `.npz`; what was saved is loaded again, and faults are named."""
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -189,3 +190,18 @@ def test_names_and_paths(tmp_path, monkeypatch):
     with pytest.raises(CannotWrite):
         save_domain(pdrm.domain("letter"), tmp_path / "nowhere" / "letter.npz")
     assert issubclass(UnknownDomain, PdrmError)
+
+
+def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr("pdrm.domains.domain_files.LARGEST_DOMAIN", 2**20)
+    with pytest.raises(PdrmError, match="more than 1,048,576 bytes"):
+        load_domain("/dev/zero")
+    with pytest.raises(PdrmError, match="more than 4,194,304 bytes"):
+        pdrm.domains.read_map("/dev/zero")
+    with pytest.raises(PdrmError, match="more than 250,000 cells"):
+        pdrm.domains.parse_map("@" + "." * 9_999 + ("\n" + "." * 10_000) * 25)
+    text = repr({"descr": "<i4", "fortran_order": False, "shape": (10**12,)}).encode()
+    with zipfile.ZipFile(tmp_path / "claims.npz", "w") as archive:
+        archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    with pytest.raises(PdrmError, match="asks for 4,000,000,000,000 bytes"):
+        load_domain(tmp_path / "claims.npz")

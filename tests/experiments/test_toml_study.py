@@ -205,3 +205,20 @@ def test_what_no_study_can_mean(name, line, tmp_path):
     (tmp_path / "s.toml").write_text(STUDY.format(name=name, line=line))
     with pytest.raises(PdrmError):
         load_study(tmp_path / "s.toml")
+
+
+def test_what_would_take_for_ever_and_what_is_no_number(folder):
+    panel = "[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nagent = 'q'\n"
+    for text, why in [
+        ("a" + ".a" * 50_000 + " = 1\n", "a key of more than 40 parts"),
+        ("# " + "x" * 2**18, "more than 262,144 bytes"),
+        ("".join(f"[[a{number}]]\n" for number in range(3_000)), "takes too long"),
+        (f"{panel}gigabytes = nan", "gigabytes is"),
+        (f"{panel}seconds = inf", "seconds is"),
+        (f"seeds = [1.5]\n{panel}", "the seeds are"),
+        (f"seeds = [true]\n{panel}", "the seeds are"),
+        (f"{panel}k = '\u0661'", "non-negative integer"),
+    ]:
+        with pytest.raises(PdrmError, match=why) as caught:
+            load_study(written(folder, text))
+        assert caught.value.where

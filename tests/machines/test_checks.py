@@ -6,13 +6,16 @@ from collections import deque
 import pytest
 
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
+from pdrm.language.loading import parse
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.guards import Exactly
+from pdrm.machines.guards import Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.pushdown_analysis import Head, reachable_heads
-from pdrm.machines.transitions import ANY
+from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.transitions import ANY, Otherwise
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
+from tests.machines.small import said
 
 TRIALS = 1_000
 LONG = 3_000  # silent moves; a machine this small ends sooner or never
@@ -186,12 +189,59 @@ def test_endless_on_the_empty_stack_is_endless_on_any():
 
 
 def test_silent_moves_that_double_are_judged_without_following_them():
-    """Forty symbols, each of which turns into two of the next: 2^40 moves, which end."""
-    from pdrm.language.loading import parse
-
+    """Forty symbols, each of which turns into two of the next: 2^40 moves, which end, but not soon."""
     doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
     ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
-    assert len(parse(ends).transitions) == 42
+    assert "more than 1,000,000 silent moves follow each other in state `v` with `A2" in said(parse, ends)
     with pytest.raises(EndlessSilentMoves):
         parse(f"{ends}v -> v : eps, # / A0 #, 0\n")
+
+
+STACKED = "events a b\nstack # A\nstart u\nfinal d\notherwise stay 0\n"
+
+
+def test_rules_with_z_clash_only_where_no_rule_that_names_the_top_beats_them():
+    two = "u -> u : a, z / z, 0\nu -> d : a & !b, z / z, 1\n"
+    beaten = "u -> u : a, # / #, 0\nu -> u : a, A / A, 0\n"
+    assert len(parse(STACKED + two + beaten).transitions) == 4
+    partly = "u -> u : a, # / #, 0\nu -> u : a & b, A / A, 0\n"
+    assert "for label {a} and top A" in said(parse, STACKED + two + partly)
+    silent = "u -> u : eps, # / A #, 0\nu -> d : eps, A / A, 0\n"
+    assert len(parse(STACKED + two + silent).transitions) == 4
+
+
+def test_an_event_twice_on_an_exclusive_line():
+    text = "events a b c\nexclusive a b a\nstart u\nfinal d\notherwise stay 0\nu -> d : a, 1\nu -> u : c, 2"
+    assert "stands twice on an `exclusive` line" in said(parse, text)
+    assert Alphabet(("a", "b", "c"), (("a", "b", "a"),)).groups == (0b011,)
+
+
+def test_where_is_no_name():
+    for text in [
+        "events a where",
+        "events where a",
+        "events a\nfinal where",
+        "events a\nstack # where",
+        "events a\nstates u where",
+    ]:
+        assert "E0108" in said(parse, f"{text}\nstart u\notherwise stay 0\n"), text
+
+
+def test_a_loop_variable_that_is_also_an_event_below():
+    loop = "for a in x y:\n    u -> u : a, 0\n"
+    head = "start u\notherwise stay 0\n"
+    for text in (f"events a x y\n{head}{loop}", f"{head}{loop}events a x y\n"):
+        assert "loop variable `a` is also on the `events` line" in said(parse, text)
+
+
+def test_lists_are_as_good_as_tuples_and_texts_are_not():
+    rules = [RewardTransition("u", "d", Event("a"), 1)]
+    built = RewardMachine("m", ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"])
+    assert hash(built) == hash(
+        RewardMachine("m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",))
+    )
+    for exclusive in (("a", "b"), ["a", "b"], "ab", 3, ((1, 2),)):
+        assert "E0110" in said(RewardMachine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive)
+    for events in ("ab", 3, (1, 2), None):
+        assert "E0110" in said(RewardMachine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules))

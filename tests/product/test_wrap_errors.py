@@ -178,3 +178,29 @@ def test_functions_that_take_something_else_are_refused():
 
 def test_a_text_is_a_machine():
     assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS
+
+
+def test_an_environment_that_fills_the_entry_of_info_in_a_step():
+    class Filling(gymnasium.Wrapper):
+        def step(self, action):
+            *rest, info = self.env.step(action)
+            return *rest, {**info, "machine": "mine"}
+
+    env = pdrm.wrap(Filling(gymnasium.make("FrozenLake-v1")), "letter", lambda *_: set())
+    env.reset(seed=0)
+    with pytest.raises(CannotWrap, match="`machine` already"):
+        env.step(0)
+    with pytest.raises(EpisodeOver):
+        env.step(0)
+
+
+@pytest.mark.parametrize("form", [{"flatten": True}, {"discrete": True}])
+def test_observations_outside_of_their_space_are_refused(form):
+    for add in (16, -17):
+        frozen = gymnasium.make("FrozenLake-v1")
+        moved = gymnasium.wrappers.TransformObservation(
+            frozen, lambda seen, add=add: seen + add, frozen.observation_space
+        )
+        env = pdrm.wrap(moved, "letter", lambda *_: set(), **form)
+        with pytest.raises(CannotWrap, match="is not in the environment's Discrete"):
+            env.reset(seed=0)

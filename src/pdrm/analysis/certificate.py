@@ -8,14 +8,14 @@ solver: `check_k` makes certificates, and `checker` checks them.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pdrm.errors import BadCertificate
 from pdrm.files import parse_record, read_bytes, write_atomically
+from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
 
-LARGEST_CERTIFICATE = 2**28
-"""Bytes: those of a million states take a fraction of it."""
 FORMAT = "pdrm certificate 1"
 
 
@@ -76,9 +76,31 @@ class Certificate:
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate that `Certificate.save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:
-        record = parse_record(read_bytes(Path(path), LARGEST_CERTIFICATE))
+        data = read_bytes(Path(path), LARGEST_CERTIFICATE)
+        if sum(map(data.count, (b"[", b"{", b",", b":"))) > MOST_NODES:
+            raise ValueError(f"it holds more than {MOST_NODES:,} values")
+        record = parse_record(data)
         if record.pop("format", None) != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
-        return Certificate(**record)
-    except (ValueError, TypeError) as error:
+        return _check_costs(Certificate(**record))
+    except (ValueError, TypeError, AttributeError) as error:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
+
+
+FRACTION = re.compile(r"-?\d{1,4300}(/\d{1,4300})?", re.ASCII)
+"""A number as it is written in a certificate; `1e1000000000` would be one, too, that fills the memory."""
+
+
+def _check_costs(proof: Certificate) -> Certificate:
+    """The certificate; refused are numbers that are not written out, and stacks whose symbols are more than a proof needs."""
+    tops = [column for glimpse in (proof.glimpse_lower, proof.glimpse_upper) for row in glimpse for column in row]
+    if not all(isinstance(value, int | float) for column in (proof.lower, proof.upper, *tops) for value in column):
+        raise ValueError("a bound is not a number")
+    if not all(FRACTION.fullmatch(value) for value in proof.exact.values()):
+        raise ValueError("an exact value is not a fraction")
+    heights = [0]
+    for below, _ in proof.stacks[1:]:
+        heights.append(heights[below] + 1 if 0 <= below < len(heights) else 0)
+    if sum(heights) > LARGEST_STEP:
+        raise ValueError(f"its stacks have more than {LARGEST_STEP:,} symbols")
+    return proof

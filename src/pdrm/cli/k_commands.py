@@ -167,7 +167,7 @@ def _ks(text: str) -> list[int]:
 
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
-    if not all(part.strip().isdecimal() for part in parts):
+    if not all(part.isascii() and part.strip().isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0..4, or --k 0,1,5")
     found = [int(part.strip()[:LONGEST]) for part in parts]
     if max(found) > MOST_K:

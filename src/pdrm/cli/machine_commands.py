@@ -222,10 +222,11 @@ def machine_text(file: str) -> str:
     """The text of a machine: in the catalogue, in a file, or on standard input (`-`)."""
     from pdrm.files import means_name
     from pdrm.language.loading import catalogue_names, catalogue_text
-    from pdrm.language.source import LARGEST_FILE, decode, read_bytes
+    from pdrm.language.source import decode, read_bytes
+    from pdrm.limits import LARGEST_TEXT
 
     if file == "-":
-        return decode(sys.stdin.buffer.read(LARGEST_FILE + 1), "<stdin>")
+        return decode(sys.stdin.buffer.read(LARGEST_TEXT + 1), "<stdin>")
     if file in catalogue_names():
         return catalogue_text(file)
     if means_name(file, catalogue_names()):

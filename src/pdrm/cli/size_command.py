@@ -91,7 +91,7 @@ def _count_table(policy: Path) -> dict[str, int | None]:
 
 def _ks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() for part in parts):
+    if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0,1,2")
     return [int(part[:LONGEST]) for part in parts]
 

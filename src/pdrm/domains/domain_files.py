@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pdrm.domains.array_domain import domain_bytes, parse_array_file
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.grids import read_bytes
 from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
-from pdrm.files import means_name, write_atomically
+from pdrm.files import means_name, read_bytes, write_atomically
+from pdrm.limits import LARGEST_DOMAIN
 
 ARRAYS = ".npz"
 ZIPPED = b"PK"
@@ -30,7 +30,7 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     ('key',)
     """
     file = Path(path)
-    data = read_bytes(file)
+    data = read_bytes(file, LARGEST_DOMAIN)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
         return parse_array_file(data, file.stem, str(file))
     try:

@@ -16,16 +16,15 @@ from typing import Unpack
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import CannotOpen, NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
+from pdrm.errors import NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
+from pdrm.files import read_bytes
+from pdrm.limits import LARGEST_TEXT, MOST_CELLS
 
 START = "@"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 LARGEST = 1_000
 """Rows or columns of a map at most."""
-LARGEST_FILE = 2**30
-"""Bytes of a domain's file at most."""
-
 Cell = tuple[int, int]
 """Row and column, from 0."""
 
@@ -84,21 +83,10 @@ def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), star
     """
     file = Path(path)
     try:
-        text = read_bytes(file).decode("utf-8-sig")
+        text = read_bytes(file, LARGEST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotUtf8(f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8") from error
     return parse_map(text, places=places, start=start, file=str(file))
-
-
-def read_bytes(file: Path) -> bytes:
-    """The bytes of a domain's file, which must not be too large."""
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise TooLarge(f"{file} has more than {LARGEST_FILE:,} bytes", fix="check that it is a domain's file")
-        return file.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise CannotOpen(f"{file} cannot be opened: {reason}", fix="check the path and its permissions") from error
 
 
 def load_shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
@@ -116,6 +104,10 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     """
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
+    if sum(len(line) for _, line in lines) > MOST_CELLS:
+        raise TooLarge(
+            f"a map of more than {MOST_CELLS:,} cells", where=Where(file), fix="give its arrays instead: from_arrays"
+        )
     _check_shape(lines, file)
     known = {WALL, FLOOR, START, *places}
     for row, (_, line) in enumerate(lines):

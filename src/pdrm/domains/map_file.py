@@ -110,7 +110,12 @@ def _switch(keyword: str, words: list[str]) -> bool:
 def _steps(keyword: str, words: list[str]) -> int:
     written = " ".join(words)
     digits = written.lstrip("0")  # counted first: Python does not read thousands of them
-    if not written.isdecimal() or not digits or len(digits) > 10 or not 1 <= int(digits) <= MOST_STEPS:
+    if (
+        not (written.isascii() and written.isdecimal())
+        or not digits
+        or len(digits) > 10
+        or not 1 <= int(digits) <= MOST_STEPS
+    ):
         fault = f"`{keyword}` is `{written}`, not an integer from 1 to {MOST_STEPS:,}"
         raise BadDomainSetting(fault, fix=f"{keyword} 100")
     return int(digits)

@@ -20,6 +20,7 @@ from pdrm.experiments.study import TEN_SEEDS, Study, resolve_seeds
 from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
 from pdrm.learning.agents import kind_of
+from pdrm.limits import DEEPEST, LARGEST_STUDY, LONGEST_LINE, reading, spend
 from pdrm.task import find_machine
 
 # --- Where in a TOML text a key stands: the standard library's reader says it for syntax errors only.
@@ -59,6 +60,7 @@ class Places:
         for place, word in enumerate(words):
             path = (*path, word)
             if is_array and place == len(words) - 1:
+                spend(len(counts))
                 counts[path] = counts.get(path, 0) + 1
                 for inner in [known for known in counts if len(known) > len(path) and known[: len(path)] == path]:
                     del counts[inner]
@@ -103,18 +105,16 @@ AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict, "seconds": (int, float), "gigabytes": (int, float)}
 KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict: "a table"}
 T = TypeVar("T")
-MOST_DOTS = 100
-"""In one line: Python's reader takes time with the square of a key's parts."""
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
 
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
-    text = decode(read_bytes(path), str(path))
-    for number, dotted in enumerate(text.splitlines(), start=1):
-        if dotted.count(".") > MOST_DOTS:
-            where = Where(str(path), number, 1, dotted)
-            raise BadStudy(f"a line with {dotted.count('.'):,} dots", where=where, fix="keys have a few parts")
+    text = decode(read_bytes(path, LARGEST_STUDY), str(path))
+    for number, row in enumerate(text.splitlines(), start=1):
+        if any(part.count(".") > DEEPEST for part in re.split(r"[=,\[\]{}]", row)):  # the reader takes their square
+            where = Where(str(path), number, 1, row[:LONGEST_LINE])
+            raise BadStudy(f"a key of more than {DEEPEST} parts", where=where, fix="a study's tables are three deep")
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
@@ -127,7 +127,9 @@ def read_toml_study(path: Path) -> Study:
         where = Where(str(path), line, column, lines[min(line, len(lines)) - 1])
         fault = f"this is not valid TOML: {found[1] if found else error}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    return _Reader(path, Places(str(path), text)).study(record)
+    with reading(str(path)):
+        places = Places(str(path), text)
+    return _Reader(path, places).study(record)
 
 
 class _Reader:
@@ -179,7 +181,8 @@ class _Reader:
         kind = self.locate((*keys, "agent"), lambda: kind_of(record["agent"]))
         k = record.get("k", next(field.default for field in fields(kind) if field.name == "k"))
         self.locate((*keys, "k"), lambda: kind(k=k))
-        return Line(**{"name": f"{record['agent']} {k}", **record, "k": k})
+        made = partial(Line, **{"name": f"{record['agent']} {k}", **record, "k": k})
+        return self.locate((*keys, "gigabytes" if "gigabytes" in record else "seconds"), made)
 
     def domain(self, name: str) -> str:
         """A name of the catalogue, or the path of a file beside the study; a misspelt name stays as it is."""

@@ -11,8 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from pdrm.errors import BadNumber, CannotRead, DuplicateName, MissingHeader, NoBottom, PdrmError, Where, raise_all
+from pdrm.errors import (
+    MOST_FAULTS,
+    BadNumber,
+    CannotRead,
+    DuplicateName,
+    MissingHeader,
+    NoBottom,
+    PdrmError,
+    TooLarge,
+    Where,
+    raise_all,
+)
 from pdrm.language.syntax import Word, number_of
+from pdrm.limits import MOST_RULES, spend
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -53,6 +65,33 @@ class Document:
     headers: list[Header] = field(default_factory=list)
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
+    _noted: set[tuple[str, Where | None]] = field(default_factory=set)
+
+    def add_header(self, header: Header) -> None:
+        """Keep a header line."""
+        if len(self.headers) >= MOST_RULES or len(header.words) > MOST_RULES:
+            fault = f"more than {MOST_RULES:,} header lines, or names on one"
+            raise TooLarge(fault, where=header.keyword.where, fix="build the machine in Python")
+        self.headers.append(header)
+
+    def add_rule(self, rule: RuleSpec) -> None:
+        """Keep a rule."""
+        if len(self.rules) >= MOST_RULES:
+            fix = "use fewer or smaller loops, or build the machine in Python"
+            raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
+        spend(10, rule.where)
+        self.rules.append(rule)
+
+    def note(self, error: PdrmError) -> None:
+        """Keep a fault, once however often it is found; after the last that is reported, reading ends."""
+        known = error.code, error.where
+        if known not in self._noted:
+            self._noted.add(known)
+            self.errors.append(error)
+            if len(self.errors) >= MOST_FAULTS:
+                raise TooLarge(
+                    f"{len(self.errors)} faults; the rest is not read", where=error.where, fix="mend these first"
+                )
 
     def lines(self, keyword: str) -> list[Header]:
         """The header lines with this keyword."""
@@ -138,7 +177,7 @@ class _Building:
     def __init__(self, document: Document, name: str) -> None:
         self.document = document
         self.default_name = name
-        self.errors: list[PdrmError] = []
+        self.faults: dict[tuple[str, str], PdrmError] = {}
 
     def machine(self) -> AnyMachine:
         """The machine of the kind the header lines say."""
@@ -164,13 +203,12 @@ class _Building:
 
     def _fault(self, error: PdrmError) -> None:
         """Note a fault; the same one in many rules is reported once."""
-        if not any((error.code, error.message) == (other.code, other.message) for other in self.errors):
-            self.errors.append(error)
+        self.faults.setdefault((error.code, error.message), error)
 
     def _line(self, keyword: str) -> Header | None:
         """The header line with this keyword; a second one is a fault."""
         lines = self.document.lines(keyword)
-        for extra in lines[1:]:
+        for extra in lines[1:2]:
             first = lines[0].keyword.where.line
             fault = f"a second `{keyword}` line; the first is line {first}"
             self._fault(DuplicateName(fault, where=extra.keyword.where, fix="keep one of them"))
@@ -229,5 +267,5 @@ class _Building:
                 rules.append(convert(rule))
             except PdrmError as error:
                 self._fault(error)
-        raise_all(self.errors)
+        raise_all(self.faults.values())
         return tuple(rules)

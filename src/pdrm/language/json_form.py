@@ -9,10 +9,21 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pdrm.errors import BadReward, BadShape, CannotRead, DuplicateName, PdrmError, TooDeep, Where, did_you_mean
+from pdrm.errors import (
+    BadReward,
+    BadShape,
+    CannotRead,
+    DuplicateName,
+    PdrmError,
+    TooDeep,
+    TooLarge,
+    Where,
+    did_you_mean,
+)
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
-from pdrm.language.source import DEEPEST, LARGEST_FILE, Line, split_lines
+from pdrm.language.source import Line, check_size
 from pdrm.language.syntax import Word, read_guard
+from pdrm.limits import DEEPEST, spend
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -131,7 +142,7 @@ def read_values(text: str, file: str) -> Value:
     >>> rule.number(), str(rule.where)
     (1.0, 'm.json: rules[0].reward')
     """
-    lines = split_lines(text, file, longest=LARGEST_FILE)
+    check_size(text, file)
 
     def refuse(word: str) -> None:
         raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
@@ -141,7 +152,7 @@ def read_values(text: str, file: str) -> Value:
         return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        where = lines[error.lineno - 1].at(error.colno)
+        where = Where(file, error.lineno, error.colno, text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r"))
         fix = "check commas, quotes and brackets around this place"
         raise CannotRead(fault, where=where, fix=fix) from None
     except RecursionError:
@@ -151,6 +162,7 @@ def read_values(text: str, file: str) -> Value:
 
 def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN401 - as `json` returns it
     where = Where(file, path=path)
+    spend(3, where)
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(data, list):
@@ -189,7 +201,7 @@ def read_json(text: str, file: str) -> Document:
 
 def _headers(members: dict[str, Value], document: Document) -> None:
     def add(key: str, words: list[Word]) -> None:
-        document.headers.append(Header(Word(key, members[key].where), tuple(words)))
+        document.add_header(Header(Word(key, members[key].where), tuple(words)))
 
     for key in ("name", "start"):
         if key in members:
@@ -223,9 +235,11 @@ def _collect(document: Document, value: Value) -> None:
         reward = float(_reward(record["reward"]))
         source, target = record["from"].text(), record["to"].text()
         guard = _guard(record["label"])
-        document.rules.append(RuleSpec(source, target, guard, look, change, vector, reward, value.where))
+        document.add_rule(RuleSpec(source, target, guard, look, change, vector, reward, value.where))
     except PdrmError as error:
-        document.errors.append(error)
+        if isinstance(error, TooLarge):
+            raise
+        document.note(error)
 
 
 def _guard(value: Value) -> Guard:

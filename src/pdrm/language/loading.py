@@ -16,6 +16,7 @@ from pdrm.language.peer_formats import looks_like_automaton, looks_like_toro_ica
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
+from pdrm.limits import reading
 from pdrm.machines.guards import Label
 from pdrm.machines.wellformed import NAME
 
@@ -51,6 +52,11 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
+    with reading(file):
+        return _parse(text, file)
+
+
+def _parse(text: str, file: str) -> AnyMachine:
     stem = Path(file).stem
     name = stem if NAME.fullmatch(stem) else "machine"
     if text.lstrip()[:1] == "{" or file.endswith(".json"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
+from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, TooLarge, Where, did_you_mean
 from pdrm.language.document import Document, Header, RuleSpec
 from pdrm.language.json_form import Value, read_values
 from pdrm.language.source import Line, split_lines
@@ -19,10 +19,13 @@ from pdrm.machines.transitions import ANY
 # Their program evaluates such files as Python; this reader only matches them. A label that no formula covers ends their
 # episode with reward 0, so it leads to a final state of its own here, `undefined`.
 
-FIRST = re.compile(r"\s*(\d{1,9})\s*(#.*)?", re.ASCII)
-SECOND = re.compile(r"\s*\[\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?)?)\s*\]\s*(#.*)?", re.ASCII)
+# The quantifiers are possessive: what they have taken they keep, so that a line is read once however many spaces it has.
+
+FIRST = re.compile(r"\s*+(\d{1,9}+)\s*+(#.*)?", re.ASCII)
+SECOND = re.compile(r"\s*+\[\s*+((?:\d{1,9}+\s*+(?:,\s*+\d{1,9}+\s*+)*+,?+)?+)\s*+\]\s*+(#.*)?", re.ASCII)
 RULE = re.compile(
-    r"\s*\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(?:'([^']*)'|\"([^\"]*)\")\s*,\s*(\w+)\(([^()]*)\)\s*\)\s*,?\s*(#.*)?",
+    r"\s*+\(\s*+(\d{1,9}+)\s*+,\s*+(\d{1,9}+)\s*+,\s*+(?:'([^']*+)'|\"([^\"]*+)\")\s*+,"
+    r"\s*+(\w++)\(([^()]*+)\)\s*+\)\s*+,?+\s*+(#.*)?",
     re.ASCII,
 )
 FORMULA = re.compile(r"[\w!&| ]+", re.ASCII)
@@ -56,23 +59,27 @@ def _read(lines: list[Line], document: Document) -> None:
         where = lines[min(1, len(lines) - 1)].at(1)
         raise CannotRead("the second line must list the final states", where=where, fix="write `[2]`, or `[]` for none")
     final = [f"u{number.strip()}" for number in second[1].split(",") if number.strip()]
+    ended = frozenset(final)
     for line in lines[2:]:
         try:
-            document.rules += [rule for rule in [_rule(line)] if rule.source not in final]
+            if (rule := _rule(line)).source not in ended:
+                document.add_rule(rule)
+        except TooLarge:
+            raise
         except PdrmError as error:
-            document.errors.append(error)
+            document.note(error)
     start, rules = f"u{first[1]}", document.rules
     named = dict.fromkeys([start, *(state for rule in rules for state in (rule.source, rule.target))])
     headers = {
         "events": sorted(frozenset[str]().union(*(events_of(rule.guard) for rule in rules))),
-        "states": [state for state in named if state not in final],
+        "states": [state for state in named if state not in ended],
         "start": [start],
         "final": [*final, UNDEFINED],
         "otherwise": ["go", UNDEFINED, "0"],
     }
     for keyword, words in headers.items():
         place = lines[1 if keyword == "final" else 0].at(1)
-        document.headers.append(Header(Word(keyword, place), tuple(Word(word, place) for word in words)))
+        document.add_header(Header(Word(keyword, place), tuple(Word(word, place) for word in words)))
 
 
 def _rule(line: Line) -> RuleSpec:
@@ -146,12 +153,15 @@ class Automaton:
 
     def passing(self) -> frozenset[str]:
         """The states that are not accepting, and that silent moves may reach from one that is."""
-        reached: set[str] = set()
-        while True:
-            more = {m.target for m in self.moves if not m.letter and m.source in self.final | reached}
-            if more <= reached | self.final:
-                return frozenset(reached)
-            reached |= more - self.final
+        after: dict[str, list[str]] = {}
+        for move in (move for move in self.moves if not move.letter):
+            after.setdefault(move.source, []).append(move.target)
+        found, todo = set(self.final), list(self.final)
+        while todo:
+            new = set(after.get(todo.pop(), ())) - found
+            found |= new
+            todo += new
+        return frozenset(found - self.final)
 
 
 def looks_like_automaton(text: str) -> bool:
@@ -216,21 +226,22 @@ def _write(automaton: Automaton, document: Document) -> None:
     start = automaton.start
     if any(move.push[-1:] != (automaton.bottom,) for move in automaton.moves if move.top == automaton.bottom):
         push = (automaton.bottom, below)  # the stack may be empty
-        document.rules.append(RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where))
+        document.add_rule(RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where))
         start, symbols, states = begin, [below, *symbols], [begin, *states]
-    document.rules += _rules(automaton, passing)
+    for rule in _rules(automaton, passing):
+        document.add_rule(rule)
     accepting = {*automaton.final, *(state + PASSED for state in passing)}
     for state in [state for state in states if state != begin]:
         skip, stop = Exactly(EMPTY_LABEL), Exactly(frozenset({end}))
-        document.rules.append(RuleSpec(state, state, skip, (ANY,), (ANY,), False, 0.0, automaton.where))
+        document.add_rule(RuleSpec(state, state, skip, (ANY,), (ANY,), False, 0.0, automaton.where))
         top = ANY if state in accepting else below
         if state in accepting or (automaton.empties and below in symbols):
-            document.rules.append(RuleSpec(state, accepted, stop, (top,), (top,), False, 1.0, automaton.where))
+            document.add_rule(RuleSpec(state, accepted, stop, (top,), (top,), False, 1.0, automaton.where))
     headers = {"events": events, "exclusive": events, "stack": symbols, "states": states, "start": [start]}
     headers |= {"final": [accepted, rejected], "otherwise": ["go", rejected, "0"]}
     for keyword, words in headers.items():
         named = tuple(Word(word, automaton.where) for word in words)
-        document.headers.append(Header(Word(keyword, automaton.where), named))
+        document.add_header(Header(Word(keyword, automaton.where), named))
 
 
 def _rules(automaton: Automaton, passing: frozenset[str]) -> Iterator[RuleSpec]:

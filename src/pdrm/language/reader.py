@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,11 +17,13 @@ from pdrm.errors import (
     TooLarge,
     UnknownKeyword,
     UnknownMap,
+    Where,
     did_you_mean,
 )
 from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
-from pdrm.language.source import DEEPEST, Line, split_lines
+from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import Node, guard_of, number_of, parse_line, place_of, word_of
+from pdrm.limits import DEEPEST, spend
 
 # --- Blocks: the lines of a text as a forest, where the lines indented below a `for` belong to it
 
@@ -38,14 +40,13 @@ class Block:
 class _BlockReading:
     """A walk down the lines, one call of `level` for each depth of indentation."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], document: Document) -> None:
         self.lines = [line for line in lines if line.code.strip()]
         self.next = 0
-        self.errors: list[PdrmError] = []
+        self.document = document
 
-    def level(self, indent: int, depth: int) -> list[Block]:
-        """The blocks from the next line on that stand at this indentation."""
-        blocks: list[Block] = []
+    def level(self, indent: int, depth: int) -> Iterator[Block]:
+        """The blocks from the next line on that stand at this indentation, each whole before the next is looked at."""
         while self.next < len(self.lines) and self.lines[self.next].indent >= indent:
             line = self.lines[self.next]
             self._check_indent(line, indent)
@@ -53,12 +54,11 @@ class _BlockReading:
             try:
                 block.node = parse_line(line)
             except PdrmError as error:
-                self.errors.append(error)
-            blocks.append(block)
+                self.document.note(error)
             self.next += 1
             if line.code.split()[0] == "for" and "->" not in line.code:
                 block.inside = self._inside(line, depth)
-        return blocks
+            yield block
 
     def _inside(self, line: Line, depth: int) -> list[Block]:
         at = line.at(line.indent + 1, 3)
@@ -67,9 +67,9 @@ class _BlockReading:
         deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
         if deeper <= line.indent:
             fix = "indent the rules that belong to it by four spaces"
-            self.errors.append(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
+            self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
             return []
-        return self.level(deeper, depth + 1)
+        return list(self.level(deeper, depth + 1))
 
     def _check_indent(self, line: Line, indent: int) -> None:
         if line.code[: line.indent].strip(" "):
@@ -79,13 +79,10 @@ class _BlockReading:
             fix = "indent the lines of one `for` block alike, and no others"
         else:
             return
-        self.errors.append(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
+        self.document.note(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
 
 
 # --- From blocks to a document
-
-MOST_RULES = 20_000
-"""Rules that `for` blocks may unroll to."""
 
 NOT_VARIABLES = ("z", "eps", "true", "false")
 
@@ -98,11 +95,10 @@ def read_text(text: str, file: str) -> Document:
     """The document that a text stands for; its `errors` list what is wrong with it."""
     document = Document(file)
     try:
-        lines = _BlockReading(split_lines(text, file))
-        blocks, document.errors = lines.level(0, 0), lines.errors
         reading = _Reading(document)
-        for block in blocks:
+        for block in _BlockReading(split_lines(text, file), document).level(0, 0):
             reading.read(block, {})
+        reading.check_variables()
     except PdrmError as error:
         document.errors.append(error)
     return document
@@ -114,6 +110,7 @@ class _Reading:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.maps: dict[str, dict[str, str]] = {}
+        self.variables: dict[str, Where] = {}
 
     def read(self, block: Block, values: Values) -> None:
         """Take in one block; a fault in it is noted and the rest goes on."""
@@ -127,15 +124,20 @@ class _Reading:
                     self._mapping(block.line, block.node)
                 case Tree(data="header"):
                     self._header(block.line, block.node)
-        except TooLarge:
+        except TooLarge as error:
+            if error.where is None or not error.where.line:
+                error.where = block.line.at(block.line.indent + 1)
             raise
         except PdrmError as error:
-            self._note(error)
+            self.document.note(error)
 
-    def _note(self, error: PdrmError) -> None:
-        """Keep a fault, once however often its line is unrolled."""
-        if not any((error.code, error.where) == (other.code, other.where) for other in self.document.errors):
-            self.document.errors.append(error)
+    def check_variables(self) -> None:
+        """Refuse loop variables that are also names, wherever these are declared."""
+        for keyword in ("events", "stack", "states", "final", "start"):
+            for word in (word for header in self.document.lines(keyword) for word in header.words):
+                if (where := self.variables.get(word.text)) is not None:
+                    fault = f"loop variable `{word}` is also on the `{keyword}` line"
+                    self.document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
 
     def _header(self, line: Line, node: Node) -> None:
         keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
@@ -143,7 +145,7 @@ class _Reading:
             comment = "a comment starts with `//`, because `#` is a stack symbol"
             fix = comment if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
             raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
-        self.document.headers.append(Header(keyword, tuple(words)))
+        self.document.add_header(Header(keyword, tuple(words)))
 
     def _mapping(self, line: Line, node: Node) -> None:
         name, *pairs = cast("tuple[Token, *tuple[Node, ...]]", tuple(node.children))
@@ -166,12 +168,10 @@ class _Reading:
             raise BadName(f"`{variable}` has a meaning of its own", where=where, fix="use another loop variable")
         if variable in values:
             raise DuplicateName(f"loop variable `{variable}` is used by an outer `for`", where=where, fix="rename it")
-        for keyword in ("events", "stack", "states", "final", "start"):
-            if any(word.text == variable for header in self.document.lines(keyword) for word in header.words):
-                fault = f"loop variable `{variable}` is also on the `{keyword}` line"
-                raise DuplicateName(fault, where=where, fix="rename the loop variable")
+        self.variables.setdefault(str(variable), where)
         conditions = [child for child in node.children if isinstance(child, Tree)]
         for word in words:
+            spend(5, where)
             inner = values | {str(variable): values.get(str(word), str(word))}
             if all(self._holds(line, condition, inner) for condition in conditions):
                 for inside in block.inside:
@@ -184,11 +184,8 @@ class _Reading:
 
     def _rule(self, line: Line, node: Node, values: Values) -> None:
         source, target, guard, look, change, reward = cast("_RuleParts", node.children)
-        if len(self.document.rules) >= MOST_RULES:
-            fix = "use fewer or smaller loops"
-            raise TooLarge(f"more than {MOST_RULES:,} rules", where=line.at(line.indent + 1), fix=fix)
         paid = self._term(line, reward, values)
-        self.document.rules.append(
+        self.document.add_rule(
             RuleSpec(
                 self._term(line, source, values),
                 self._term(line, target, values),
@@ -211,6 +208,7 @@ class _Reading:
 
     def _term(self, line: Line, node: Node, values: Values) -> str:
         """The word a term stands for: a loop variable's value, a map's, or itself."""
+        spend()
         word, argument = node.children
         if not isinstance(argument, Tree):
             return values.get(str(word), str(word))

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdrm.errors import CannotOpen, NotUtf8, TooDeep, TooLarge, Where
-
-LARGEST_FILE = 4 * 2**20
-"""Bytes of a machine file at most."""
-
-LONGEST_LINE = 10_000
-"""Characters of one line at most."""
-
-DEEPEST = 40
-"""Parentheses, negations, blocks or JSON values inside each other at most."""
+from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where
+from pdrm.files import read_beginning
+from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
 COMMENT = "//"
 
@@ -55,20 +48,15 @@ class Line:
 
 def read_bytes(path: Path) -> bytes:
     """The file's bytes, one more than allowed at most."""
-    try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise CannotOpen(f"{path} cannot be opened: {reason}", fix="check the path and its permissions") from error
+    return read_beginning(path, LARGEST_TEXT + 1)
 
 
 def decode(data: bytes, file: str) -> str:
     """The text of a file's bytes, or `NotUtf8` at the first wrong one."""
     try:
-        return data[:LARGEST_FILE].decode().removeprefix("\ufeff")
+        return data[:LARGEST_TEXT].decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        if len(data) > LARGEST_FILE and error.start > LARGEST_FILE - 4:
+        if len(data) > LARGEST_TEXT and error.start > LARGEST_TEXT - 4:
             return data[: error.start].decode()
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -80,25 +68,35 @@ def decode(data: bytes, file: str) -> str:
         ) from error
 
 
-def split_lines(text: str, file: str, longest: int = LONGEST_LINE) -> list[Line]:
+def split_lines(text: str, file: str) -> list[Line]:
     """The lines of a text, each within the limits."""
+    check_size(text, file)
+    if text.count("\n") >= MOST_LINES:
+        last = "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]).rpartition("\n")[2]
+        where = Line(file, MOST_LINES, last[:LONGEST_LINE]).at(1)
+        raise TooLarge(
+            f"more than {MOST_LINES:,} lines", where=where, fix="a machine of this size is better built in Python"
+        )
     lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
     for line in lines:
-        if len(line.text) > longest:
+        if len(line.text) > LONGEST_LINE:
             raise TooLarge(
-                f"line {line.number} is {len(line.text):,} characters long or more; {longest:,} is the most",
-                where=Where(file, line.number, longest + 1, line.text[: longest + 1]),
+                f"line {line.number} is {len(line.text):,} characters long or more; {LONGEST_LINE:,} is the most",
+                where=Where(file, line.number, LONGEST_LINE + 1, line.text[: LONGEST_LINE + 1]),
                 fix="is this a .pdrm file? Its lines are short",
             )
-    # A file cut at the limit may be half a character and a byte order mark short of it.
-    if len(text.encode("utf-8", "surrogatepass")) > LARGEST_FILE - 7:
-        last = lines[-1]
+    return lines
+
+
+def check_size(text: str, file: str) -> None:
+    """Refuse a text that is too large, or that was cut at the limit: it may be half a character and a byte order mark short."""
+    if len(text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT - 7:
+        last = text.rpartition("\n")[2]
         raise TooLarge(
-            f"the file is larger than {LARGEST_FILE // 2**20} MiB",
-            where=last.at(max(1, len(last.text))),
+            f"the file is larger than {LARGEST_TEXT // 2**20} MiB",
+            where=Where(file, text.count("\n") + 1, max(1, len(last)), last),
             fix="a machine of this size is better built in Python",
         )
-    return lines
 
 
 def check_depth(line: Line) -> None:

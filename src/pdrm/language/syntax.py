@@ -11,9 +11,11 @@ from importlib.resources import files
 from typing import cast
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.tree import Meta
 
 from pdrm.errors import BadReward, CannotRead, Where
 from pdrm.language.source import Line, check_depth
+from pdrm.limits import spend
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 
 Node = Tree[Token]
@@ -66,8 +68,17 @@ def parse_line(line: Line) -> Node:
 def parse_shape(line: Line, shape: str) -> Node:
     """The line parsed as one shape, or `CannotRead` with what was expected and where."""
     check_depth(line)
+    code = line.code
     try:
-        return _parse(line.code, shape)
+        if shape in ("rule", "guard") and (pieces := _split(code)):
+            spend(len(pieces))
+            return _fill(_outline(" ".join(piece[1] or "w" for piece in pieces), shape), pieces)
+        spend(3 * len(code), line.at(1))
+        return _parse(code, shape)
+    except UnexpectedInput:
+        pass
+    try:  # again, for what is wrong with this very line
+        return _parse(code, shape)
     except UnexpectedInput as error:
         raise _cannot_read(line, shape, error) from None
 
@@ -76,6 +87,65 @@ def parse_shape(line: Line, shape: str) -> Node:
 def _parse(code: str, shape: str) -> Node:
     """Trees are never changed, and the same lines are read again and again while a file is edited."""
     return _parser().parse(code, start=shape)
+
+
+# Rules and guards have no keywords: whether one can be read, and its tree, depend on the signs between its words alone. So each
+# outline, the line with `w` for every word, is parsed once, and the lines of that outline are filled into its tree.
+
+PIECE = re.compile(r"[ \t]*+(?:(->|[{}()\[\],:/&|!])|((?:(?!->)[^\s{}()\[\],:/&|!<>=])++))")
+"""A sign or a word."""
+
+_Outline = tuple[str, int, int, list["_Outline | int | None"]]
+"""A tree by its pieces: what it is, its first and last piece, and its children (a word by its number)."""
+
+
+def _split(code: str) -> list[re.Match[str]] | None:
+    """The signs and words of a line; None where something in it is neither."""
+    pieces = list(PIECE.finditer(code))
+    return pieces if sum(piece.end() - piece.start() for piece in pieces) == len(code) else None
+
+
+@lru_cache(maxsize=1024)
+def _outline(signs: str, shape: str) -> _Outline:
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    column = 1
+    for number, sign in enumerate(signs.split(" ")):
+        first[column], last[column + len(sign)] = number, number
+        column += len(sign) + 1
+
+    def outline(node: Node) -> _Outline:
+        children: list[_Outline | int | None] = [
+            outline(child) if isinstance(child, Tree) else None if child is None else first[child.column or 1]
+            for child in node.children
+        ]
+        meta = node.meta
+        return (
+            node.data,
+            -1 if meta.empty else first[meta.column],
+            -1 if meta.empty else last[meta.end_column],
+            children,
+        )
+
+    return outline(_parser().parse(signs, start=shape))
+
+
+def _fill(outline: _Outline, pieces: list[re.Match[str]]) -> Node:
+    """The tree of the pieces."""
+    data, first, last, inside = outline
+    children: list[Node | Token | None] = []
+    for child in inside:
+        if child is None:
+            children.append(None)
+        elif isinstance(child, int):
+            children.append(Token("WORD", pieces[child][2], column=pieces[child].start(2) + 1))
+        else:
+            children.append(_fill(child, pieces))
+    meta = Meta()  # type: ignore[no-untyped-call]
+    if first >= 0:
+        meta.empty = False
+        meta.column, meta.end_column = pieces[first].start(pieces[first].lastindex or 0) + 1, pieces[last].end() + 1
+    return Tree(data, cast("list[Node | Token]", children), meta)
 
 
 def word_of(line: Line, token: Token) -> Word:

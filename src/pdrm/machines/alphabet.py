@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from pdrm.errors import ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
+from pdrm.errors import BadShape, ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
+from pdrm.limits import spend
 from pdrm.machines.guards import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
 
 MOST_CUBES = 2_000
@@ -41,13 +42,23 @@ class Alphabet:
     events: tuple[str, ...]
     exclusive: tuple[tuple[str, ...], ...] = ()
     _bit: dict[str, int] = field(init=False, repr=False, compare=False)
-    _groups: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    groups: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The exclusive groups as bit masks."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "events", names_of("events", self.events))
+        object.__setattr__(self, "exclusive", _groups_of(self.exclusive))
         bit = {event: 1 << position for position, event in enumerate(self.events)}
         object.__setattr__(self, "_bit", bit)
-        groups = tuple(sum(bit[event] for event in group if event in bit) for group in self.exclusive)
-        object.__setattr__(self, "_groups", groups)
+        groups = tuple(self._mask(event for event in group if event in bit) for group in self.exclusive)
+        object.__setattr__(self, "groups", groups)
+
+    def _mask(self, events: Iterable[str]) -> int:
+        """The bits of some events, each once however often it is named."""
+        mask = 0
+        for event in events:
+            mask |= self._bit[event]
+        return mask
 
     def check(self, label: Collection[str]) -> None:
         """Raise unless the label is one of this alphabet's."""
@@ -74,12 +85,12 @@ class Alphabet:
 
     def cube(self, required: Iterable[str] = (), forbidden: Iterable[str] = ()) -> Cube:
         """The cube with these events required and forbidden."""
-        return Cube(sum(self._bit[e] for e in required), sum(self._bit[e] for e in forbidden))
+        return Cube(self._mask(required), self._mask(forbidden))
 
     def possible(self, cube: Cube) -> bool:
         """Whether some label is in the cube."""
         apart = not cube.required & cube.forbidden
-        return apart and all((cube.required & group).bit_count() <= 1 for group in self._groups)
+        return apart and all((cube.required & group).bit_count() <= 1 for group in self.groups)
 
     def meet(self, one: Cube, other: Cube) -> Cube | None:
         """The labels in both cubes, or None where there are none."""
@@ -88,14 +99,17 @@ class Alphabet:
 
     def cubes(self, guard: Guard) -> list[Cube]:
         """Cubes whose union is exactly the labels the guard reads."""
-        return [cube for cube in self._cubes(guard, positive=True) if self.possible(cube)]
+        cubes = self._cubes(guard, positive=True)
+        spend(len(cubes) * (1 + len(self.groups) // 8))
+        return [cube for cube in cubes if self.possible(cube)]
 
     def _cubes(self, guard: Guard, positive: bool) -> list[Cube]:
         match guard:
             case Silent():
                 return []
             case Exactly(events):
-                return [self.cube(events, set(self.events) - events)]
+                required = self._mask(events)
+                return [Cube(required, ~required & ((1 << len(self.events)) - 1))]
             case Event(name):
                 return [Cube(self._bit[name], 0) if positive else Cube(0, self._bit[name])]
             case Not(inner):
@@ -106,17 +120,21 @@ class Alphabet:
                     return list(dict.fromkeys(cube for cubes in split for cube in cubes))
                 product = [Cube(0, 0)]
                 for cubes in split:
+                    spend(len(product) * len(cubes) * (1 + len(self.groups) // 8))
                     met = (self.meet(one, other) for one in product for other in cubes)
                     product = _few(dict.fromkeys(cube for cube in met if cube is not None))
                 return product
 
     def complement(self, guards: Iterable[Guard]) -> list[Cube]:
         """Disjoint cubes of the labels that no guard reads."""
-        left = [Cube(0, 0)]
-        for guard in guards:
-            for cube in self.cubes(guard):
-                left = _few(piece for rest in left for piece in self._without(rest, cube))
-        return left
+        return self.subtract([Cube(0, 0)], (cube for guard in guards for cube in self.cubes(guard)))
+
+    def subtract(self, cubes: list[Cube], taken: Iterable[Cube]) -> list[Cube]:
+        """The labels in one of the cubes and in none of those taken, as cubes; disjoint if the cubes are."""
+        for cube in taken:
+            spend(len(cubes) * (1 + len(self.groups) // 8))
+            cubes = _few(piece for rest in cubes for piece in self._without(rest, cube))
+        return cubes
 
     def _without(self, cube: Cube, taken: Cube) -> Iterator[Cube]:
         """The labels of `cube` outside `taken`, as disjoint cubes."""
@@ -149,6 +167,23 @@ class Alphabet:
         """The labels in any of the cubes, for messages: the first few formulas, and how many more there are."""
         shown = " | ".join(str(self.formula(cube)) for cube in cubes[:MOST_SHOWN])
         return shown + (f" | … ({len(cubes) - MOST_SHOWN} more)" if len(cubes) > MOST_SHOWN else "")
+
+
+def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
+    several = () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
+    if (not several and names not in ((), [])) or not all(isinstance(name, str) for name in several):
+        raise BadShape(f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")')
+    return several
+
+
+def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
+    try:
+        return tuple(names_of("exclusive", group) for group in groups)
+    except (BadShape, TypeError):
+        fault = f"`exclusive` is {str(groups)[:60]}, not groups of events"
+        raise BadShape(fault, fix='write exclusive=(("a", "b"),), with a comma after the one group') from None
 
 
 def _few(cubes: Iterable[Cube]) -> list[Cube]:

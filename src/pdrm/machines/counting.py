@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
@@ -150,7 +151,7 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
 
     def __post_init__(self) -> None:
         self._fill_in()
-        raise_all([*find_faults(self), *_find_counting_faults(self)])
+        raise_all(chain(find_faults(self), _find_counting_faults(self)))
         raise_all(find_counting_clashes(self))
 
     def findings(self) -> list[Finding]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pdrm.errors import (
+    EndlessSilentMoves,
     Finding,
     NoBottom,
     Nondeterministic,
@@ -19,13 +21,15 @@ from pdrm.errors import (
     did_you_mean,
     raise_all,
 )
-from pdrm.machines.alphabet import Alphabet
+from pdrm.limits import LARGEST_STEP
+from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
+from pdrm.machines.determinism import Meeting, Reading, find_clashes
 from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown_analysis import PushdownSystem, find_endless_silent_moves
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from pdrm.machines.wellformed import find_bad_names, find_clashes, find_faults
+from pdrm.machines.wellformed import RESERVED, find_bad_names, find_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,17 @@ class PushdownRewardMachine(PushdownSystem):
     states: tuple[str, ...] = ()
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
+    _at: dict[tuple[str, str, bool], list[Transition]] = field(init=False, repr=False, compare=False)
+    """By source, top and whether they are silent."""
 
     def __post_init__(self) -> None:
         self._fill_in()
-        raise_all([*find_faults(self), *_find_stack_faults(self)])
+        object.__setattr__(self, "stack", names_of("stack", self.stack))
+        at: dict[tuple[str, str, bool], list[Transition]] = {}
+        for rule in self.transitions:
+            at.setdefault((rule.source, rule.top, rule.silent), []).append(rule)
+        object.__setattr__(self, "_at", at)
+        raise_all(chain(find_faults(self), _find_stack_faults(self)))
         raise_all(_find_pushdown_clashes(self))
         raise_all(find_endless_silent_moves(self))
 
@@ -67,13 +78,11 @@ class PushdownRewardMachine(PushdownSystem):
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
         """The one rule that applies (label None: the silent one); a rule that names the top beats a rule with `z`."""
-        found = None
-        for rule in self._from[state]:
-            if rule.looks_at(top) and (rule.silent if label is None else rule.guard.holds(label)):
-                if rule.top != ANY:
+        for looked in (NONE,) if top is None else (top, NONE, ANY):
+            for rule in self._at.get((state, looked, label is None), ()):
+                if label is None or rule.guard.holds(label):
                     return rule
-                found = rule
-        return found
+        return None
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
@@ -106,9 +115,17 @@ class PushdownRewardMachine(PushdownSystem):
 
     def _silent_moves(self, here: Configuration) -> list[Move]:
         moves: list[Move] = []
+        kept = 0
         while (rule := self.rule(here.state, None, here.top)) is not None:
             moves.append(_apply(rule, here))
             here = moves[-1].after
+            kept += 8 + len(here.stack)
+            if kept > LARGEST_STEP:
+                raise EndlessSilentMoves(
+                    f"one step makes more than {len(moves):,} silent moves, with {len(here.stack):,} symbols on the stack",
+                    where=rule.where,
+                    fix=f"let fewer moves be silent; the last was {rule}",
+                )
         return moves
 
 
@@ -123,9 +140,10 @@ def _apply(rule: Transition, before: Configuration) -> Move:
 def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
     if not machine.stack:
         yield NoBottom("the stack has no symbols, so no bottom symbol", fix="list them, the bottom first: `stack # A`")
-    yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE))
+    yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE, *RESERVED))
+    known = {ANY, NONE, *machine.stack}
     for rule in machine.transitions:
-        unknown = [rule.top] if rule.top not in (ANY, NONE, *machine.stack) else []
+        unknown = [rule.top] if rule.top not in known else []
         for symbol in [*unknown, *dict.fromkeys(rule.push)]:
             if symbol == ANY and rule.top != ANY:
                 yield UnknownSymbol(
@@ -134,7 +152,7 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
                     fix=f"write `{rule.top}` itself" if rule.top != NONE else "look at `z` instead of `eps`",
                     word=symbol,
                 )
-            elif symbol not in (ANY, *machine.stack):
+            elif symbol not in known or symbol == NONE:
                 fault = f"`{symbol}` is not a stack symbol: rule {rule}"
                 yield UnknownSymbol(fault, where=rule.where, fix=did_you_mean(symbol, machine.stack), word=symbol)
 
@@ -143,23 +161,57 @@ def _find_pushdown_clashes(machine: PushdownRewardMachine) -> list[Nondeterminis
     """Pairs of rules that apply at once, each with a label and a top where they do."""
     return find_clashes(
         machine,
-        lambda one, other: (top := _common_top(one, other, machine.stack[0])) and f" and top {top}",
+        lambda readings: _Tops(machine, readings).meetings(),
         fix="make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other",
         silent_fix="let the silent rule start in a state of its own, or name other tops",
     )
 
 
-def _common_top(one: Transition, other: Transition, bottom: str) -> str | None:
-    """A top of stack at which both rules would apply, or None; a rule that names the top beats a rule with `z`."""
-    tops = {one.top, other.top}
-    if tops == {NONE}:
-        return "(empty)"
-    if NONE in tops:
-        named = (tops - {NONE}).pop()
-        return bottom if named == ANY else named
-    if one.top == other.top:
-        return bottom if one.top == ANY else one.top
-    if ANY not in tops:
+_Reading = Reading[Transition]
+_Case = tuple[Cube, str] | None
+
+
+class _Tops:
+    """The rules of one state by the top they look at; a rule that names the top beats a rule with `z`."""
+
+    def __init__(self, machine: PushdownRewardMachine, readings: list[_Reading]) -> None:
+        self.machine = machine
+        self.naming = [reading for reading in readings if reading.rule.top != ANY]
+        self.any = [reading for reading in readings if reading.rule.top == ANY]
+        self.at: dict[str, list[_Reading]] = {}
+        for reading in self.naming:
+            self.at.setdefault(reading.rule.top, []).append(reading)
+
+    def meetings(self) -> Iterator[Meeting[Transition]]:
+        """Rules that name tops (or look at none) with each other, rules with `z` with each other and with those that look at
+        none, and silent rules with `z` with all that read."""
+        first = len(self.machine.events)
+        bits = {symbol: 1 << first + number for number, symbol in enumerate(self.machine.stack)}
+        looks = [Cube(bits.get(reading.rule.top, 0), 0) for reading in self.naming]
+        every = ((1 << len(bits)) - 1) << first
+        yield Meeting(self.naming, looks, (every,), self._place_of_named)
+        anywhere = [*self.any, *self.at.get(NONE, ())]
+        yield Meeting(anywhere, [Cube(0, 0)] * len(anywhere), (), self._place_of_any)
+        for silent in (reading for reading in self.any if reading.rule.silent):
+            for named in (reading for reading in self.naming if not reading.rule.silent and reading.rule.top != NONE):
+                yield Meeting((silent, named), [Cube(0, 0)] * 2, (), self._place_of_named)
+
+    def _place_of_named(self, one: _Reading, other: _Reading, met: list[Cube]) -> _Case:
+        tops = [top for top in (one.rule.top, other.rule.top) if top not in (ANY, NONE)]
+        return (met[0], f" and top {tops[0] if tops else '(empty)'}") if met else None
+
+    def _place_of_any(self, one: _Reading, other: _Reading, met: list[Cube]) -> _Case:
+        """A label and a top that no rule naming it reads; a silent rule naming it leaves no label to read."""
+        if one.rule.top == other.rule.top == NONE:
+            return None
+        if NONE in (one.rule.top, other.rule.top):
+            return met[0], f" and top {self.machine.stack[0]}"
+        silent = one.rule.silent and other.rule.silent
+        for top in self.machine.stack:
+            named = self.at.get(top, [])
+            if not any(reading.rule.silent for reading in named):
+                taken = [] if silent else [cube for reading in named for cube in reading.cubes]
+                left = self.machine.alphabet.subtract(met, taken)
+                if left:
+                    return left[0], f" and top {top}"
         return None
-    any_rule, named_rule = (one, other) if one.top == ANY else (other, one)
-    return named_rule.top if any_rule.silent and not named_rule.silent else None

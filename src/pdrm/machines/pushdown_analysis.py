@@ -15,10 +15,11 @@ from itertools import product
 from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
+from pdrm.limits import MOST_SILENT_MOVES, spend
 from pdrm.machines.alphabet import Cube
 from pdrm.machines.configurations import Step
 from pdrm.machines.guards import Label
-from pdrm.machines.transitions import ANY, Transition
+from pdrm.machines.transitions import ANY, NONE, Transition
 from pdrm.machines.wellformed import Machine, labels_left
 
 
@@ -104,6 +105,7 @@ class _Above(NamedTuple):
 
 def _come_up(popped: Popped, state: str, symbols: TopSymbols) -> tuple[list[_Above], set[str]]:
     """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
+    spend(len(symbols) // 4)
     states, below, found = {state}, _count(symbols), list[_Above]()
     for symbol in symbols:
         below -= symbol is not None
@@ -130,6 +132,7 @@ class _Saturation:
 
     def _place(self, state: str, symbols: TopSymbols, owner: Head | None) -> None:
         """The machine is in `state` with `symbols` left of what replaced the owner's."""
+        spend(3 + len(symbols) // 8)
         if not symbols:
             if owner is not None and state not in self.popped[owner]:
                 self.popped[owner].add(state)
@@ -176,20 +179,23 @@ MOST_SHOWN = 6
 MOST_SEARCHED = 100
 """Silent moves followed to find where they repeat."""
 
+MOST_COMPARED = 1_000
+"""Heads followed to find the shortest example."""
+
 
 def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
     """The shortest example of silent moves that never end, if there is one."""
-    if not any(rule.silent for rule in machine.transitions):
-        return []
-    silent = _follow_silent_moves(machine)
+    heads = [(state, (top,)) for state, tops in _silent_tops(machine) for top in tops]
+    silent = _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
     goes_on = {
         head: silent.stop_in(moves[0]).head for head, moves in silent.moves.items() if moves and not silent.popped[head]
     }
     endless = _leading_to_cycles(goes_on)
     if not endless:
-        return []
+        return _find_long_silent_moves(machine, silent)
     # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
-    head, moves = min(((head, _until_repeated(machine, head)) for head in endless), key=lambda pair: len(pair[1]))
+    few = endless[:MOST_COMPARED]
+    head, moves = min(((head, _until_repeated(machine, head)) for head in few), key=lambda pair: len(pair[1]))
     shown = "".join(f"\n    {rule}" for rule in moves[:MOST_SHOWN])
     more = f"\n    … ({len(moves)} moves before it repeats)" if len(moves) > MOST_SHOWN else ""
     return [
@@ -199,6 +205,47 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
             fix="let one of these rules read a label, or lead to a state and top where no silent rule applies",
         )
     ]
+
+
+def _find_long_silent_moves(machine: PushdownSystem, silent: _Saturation) -> list[EndlessSilentMoves]:
+    """A head whose silent moves end, but not in a lifetime: each of forty symbols may be replaced by two of the next."""
+    leads = {head: moves[0] for head, moves in silent.moves.items() if moves}
+    after = {head: [above.head for above in _come_up(silent.popped, *lead)[0]] for head, lead in leads.items()}
+    counts: dict[Head, int] = {}
+    for first in leads:
+        way = [] if first in counts else [(first, iter(after[first]))]
+        while way:  # depth first: no head comes up in its own moves, for these would be endless
+            head, ahead = way[-1]
+            one = next((one for one in ahead if one in leads and one not in counts), None)
+            if one is not None:
+                way.append((one, iter(after[one])))
+                continue
+            counts[head] = min(1 + sum(counts.get(one, 0) for one in after[head]), MOST_SILENT_MOVES + 1)
+            way.pop()
+    long = next((head for head, count in counts.items() if count > MOST_SILENT_MOVES), None)
+    if long is None:
+        return []
+    rule = machine.rule(long.state, None, long.top)
+    return [
+        EndlessSilentMoves(
+            f"more than {MOST_SILENT_MOVES:,} silent moves follow each other in state `{long.state}` with `{long.top}` on top",
+            where=None if rule is None else rule.where,
+            fix="let fewer moves be silent, or push fewer symbols in them",
+        )
+    ]
+
+
+def _silent_tops(machine: PushdownSystem) -> Iterator[tuple[str, TopSymbols]]:
+    """The states that have silent rules, each with the tops at which one applies, in the order of the stack."""
+    number = {top: place for place, top in enumerate(machine.stack)}
+    for state in machine.states:
+        tops = {rule.top for rule in machine.rules_from(state) if rule.silent}
+        if NONE in tops or ANY in tops:
+            spend(2 * len(machine.stack))
+            yield state, (*machine.stack, None) if NONE in tops else machine.stack
+        elif tops:
+            named: list[str] = sorted(tops, key=number.__getitem__)
+            yield state, tuple(named)
 
 
 def _leading_to_cycles(after: dict[Head, Head]) -> list[Head]:

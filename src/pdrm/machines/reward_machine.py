@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
@@ -86,7 +87,7 @@ class RewardMachine(CountingMachine[RewardTransition]):
 
     def __post_init__(self) -> None:
         self._fill_in()
-        raise_all([*find_faults(self), *_find_silent_rules(self)])
+        raise_all(chain(find_faults(self), _find_silent_rules(self)))
         raise_all(find_counting_clashes(self))
 
     def findings(self) -> list[Finding]:

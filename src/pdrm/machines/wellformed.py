@@ -1,15 +1,15 @@
 """Checks of a machine when it is built, as far as the three kinds of machine share them.
 
-Every name a rule uses is declared, once, and can be a name; the header is complete; and at most one rule applies to a label.
-The kinds differ in where two rules meet: at a top of stack, at a zero pattern, or anywhere.
+Every name a rule uses is declared, once, and can be a name, and the header is complete. That at most one rule applies to a
+label is checked in `determinism`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, islice
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from pdrm.errors import (
@@ -19,9 +19,7 @@ from pdrm.errors import (
     FinalStateWithRules,
     MachineFinished,
     MissingHeader,
-    Nondeterministic,
     PdrmError,
-    TooManyCases,
     UndefinedMove,
     UnknownConfiguration,
     UnknownEvent,
@@ -29,13 +27,15 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.machines.alphabet import Alphabet, Cube
+from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, label_text
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
 NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
-RESERVED_EVENTS = (NONE, "true", "false")
+RESERVED = ("where",)
+"""A word that could be a name, but that ends the list of a `for`."""
+RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
 
 
 R = TypeVar("R", bound=Rule)
@@ -58,8 +58,13 @@ class Machine(Generic[R_co]):
     _from: dict[str, tuple[R_co, ...]]
 
     def _fill_in(self) -> None:
-        """Set the fields that follow from the others: the alphabet, the rules by state, and the states if not declared."""
-        object.__setattr__(self, "alphabet", Alphabet(self.events, self.exclusive))
+        """Make tuples of what may be lists, and set the fields that follow from the others: the alphabet, the rules by state,
+        and the states if not declared."""
+        object.__setattr__(self, "alphabet", alphabet := Alphabet(self.events, self.exclusive))
+        given = {"events": alphabet.events, "exclusive": alphabet.exclusive, "transitions": tuple(self.transitions)}
+        given |= {field: names_of(field, getattr(self, field)) for field in ("final", "states")}
+        for field, value in given.items():
+            object.__setattr__(self, field, value)
         if not self.states:
             object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
         leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
@@ -117,19 +122,22 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     """The faults of what every kind of machine has: names, states, guards, rewards, `otherwise`."""
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
-    yield from find_bad_names("state", (*machine.states, *machine.final))
+    yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
+    events, states = frozenset(machine.events), frozenset((*machine.states, *machine.final))
     for group in machine.exclusive:
         for event in group:
-            if event not in machine.events:
+            if event not in events:
                 yield _unknown_event(event, machine, None, "the `exclusive` line")
+        yield from _find_twice("event", group, "stands twice on an `exclusive` line")
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
     elif machine.start not in machine.states:
         yield _unknown_state(machine.start, machine, None, "the `start` line")
     yield from _otherwise_faults(machine)
+    final = frozenset(machine.final)
     for rule in machine.transitions:
-        yield from _rule_faults(machine, rule)
+        yield from _rule_faults(machine, rule, events, states, final)
 
 
 def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()) -> Iterator[PdrmError]:
@@ -141,8 +149,13 @@ def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()
         elif name in reserved:
             fault = f"`{name}` is reserved and cannot name {'an' if kind == 'event' else 'a'} {kind}"
             yield BadName(fault, fix="choose another name", word=name)
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield DuplicateName(f"{kind} `{name}` is declared twice", fix="remove one of them", word=name)
+    yield from _find_twice(kind, names, "is declared twice")
+
+
+def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmError]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix="remove one of them", word=name)
 
 
 def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
@@ -157,19 +170,21 @@ def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
         yield BadReward(fault, where=otherwise.where, fix="use a finite number")
 
 
-def _rule_faults(machine: Machine[Rule], rule: Rule) -> Iterator[PdrmError]:
-    if rule.source in machine.final:
+def _rule_faults(
+    machine: Machine[Rule], rule: Rule, events: Collection[str], states: Collection[str], final: Collection[str]
+) -> Iterator[PdrmError]:
+    if rule.source in final:
         yield FinalStateWithRules(
             f"`{rule.source}` is final, so no rule may leave it: {rule}",
             where=rule.where,
             fix=f"remove the rule, or take `{rule.source}` off the `final` line",
             word=rule.source,
         )
-    elif rule.source not in machine.states:
+    elif rule.source not in states:
         yield _unknown_state(rule.source, machine, rule.where, f"rule {rule}")
-    if rule.target not in (*machine.states, *machine.final):
+    if rule.target not in states:
         yield _unknown_state(rule.target, machine, rule.where, f"rule {rule}")
-    for event in sorted(events_of(rule.guard).difference(machine.events)):
+    for event in sorted(event for event in events_of(rule.guard) if event not in events):
         yield _unknown_event(event, machine, rule.where, f"rule {rule}")
     if not math.isfinite(rule.reward):
         yield BadReward(f"the reward of rule {rule} is {rule.reward}", where=rule.where, fix="use a finite number")
@@ -188,57 +203,3 @@ def _unknown_state(state: str, machine: Machine[Rule], where: Where | None, plac
 def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, place: str) -> PdrmError:
     fix = did_you_mean(event, machine.events) or "add an `events` line that lists all of them"
     return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)
-
-
-# --- Determinism: at most one rule for every state and label (the paper's own condition is weaker)
-#
-# Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
-
-MOST_REPORTED = 5
-"""Clashes listed before the check stops."""
-
-
-def find_clashes(
-    machine: Machine[R], place: Callable[[R, R], str | None], fix: str, silent_fix: str
-) -> list[Nondeterministic | TooManyCases]:
-    """Pairs of rules that apply at once; `place` says where besides the label two rules of one state meet (None: nowhere)."""
-
-    def clashes() -> Iterator[Nondeterministic | TooManyCases]:
-        for state in machine.states:
-            cubes: list[tuple[R, list[Cube]]] = []
-            for rule in machine.rules_from(state):
-                try:
-                    cubes.append((rule, machine.alphabet.cubes(rule.guard)))
-                except TooManyCases as error:
-                    yield TooManyCases(error.message, where=rule.where, fix=error.fix)
-            for (one, cubes_one), (other, cubes_other) in combinations(cubes, 2):
-                there = place(one, other)
-                label = None if there is None else _common_label(machine.alphabet, one, cubes_one, other, cubes_other)
-                if label is not None:
-                    yield _clash(one, other, f"label {label}{there}", silent_fix if one.silent != other.silent else fix)
-
-    return list(islice(clashes(), MOST_REPORTED))
-
-
-def _common_label(
-    alphabet: Alphabet, one: Rule, cubes_one: list[Cube], other: Rule, cubes_other: list[Cube]
-) -> str | None:
-    """A label both rules would read, as text; any label will do next to a silent rule."""
-    if one.silent and other.silent:
-        return "eps (both are silent)"
-    if one.silent or other.silent:
-        reading = cubes_other if one.silent else cubes_one
-        return label_text(alphabet.smallest(reading[0])) if reading else None
-    met = (alphabet.meet(first, second) for first in cubes_one for second in cubes_other)
-    return next((label_text(alphabet.smallest(both)) for both in met if both is not None), None)
-
-
-def _clash(one: Rule, other: Rule, case: str, fix: str) -> Nondeterministic:
-    place = one.where and (one.where.path or f"line {one.where.line}")
-    silent = one.silent != other.silent
-    why = "a silent rule leaves no label to read there" if silent else "at most one rule may apply"
-    return Nondeterministic(
-        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}",
-        where=other.where or one.where,
-        fix=fix,
-    )

@@ -11,8 +11,10 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooManyCases
+from pdrm.machines.alphabet import Cube
+from pdrm.machines.determinism import Meeting, Reading, find_clashes
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine, find_clashes, labels_left
+from pdrm.machines.wellformed import Machine, labels_left
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -68,14 +70,21 @@ def pattern_text(values: Sequence[object]) -> str:
 def find_counting_clashes(machine: CountingMachine[CountingRule]) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once, each with a label and a zero pattern where they do."""
 
-    def place(one: CountingRule, other: CountingRule) -> str | None:
-        zeros = common_pattern(one.tests, other.tests)
-        return f" and counters {pattern_text(zeros)}" if zeros else None if zeros is None else ""
+    def place(one: Reading[CountingRule], other: Reading[CountingRule], met: list[Cube]) -> tuple[Cube, str] | None:
+        zeros = common_pattern(one.rule.tests, other.rule.tests)
+        return None if zeros is None else (met[0], f" and counters {pattern_text(zeros)}" if zeros else "")
+
+    def look(tests: Pattern) -> Cube:
+        bits = [1 << len(machine.events) + number for number in range(len(tests))]
+        nonzero, zero = (
+            sum(bit for bit, test in zip(bits, tests, strict=True) if test == kind) for kind in (NONZERO, ZERO)
+        )
+        return Cube(nonzero, zero)
 
     ways = "the labels or the tests" if machine.counters else "the labels"
     return find_clashes(
         machine,
-        place,
+        lambda readings: [Meeting(readings, [look(reading.rule.tests) for reading in readings], (), place)],
         fix=f"make {ways} differ, or declare `exclusive` events",
         silent_fix="let the silent rule start in a state of its own, or test for other counters",
     )

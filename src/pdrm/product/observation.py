@@ -104,7 +104,7 @@ class AsVector:
             raise CannotWrap(f"an observation of {environment} cannot be flattened", fix="leave `flatten` out")
         self._environment, self._window = environment, window
         # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
-        self._first = int(environment.start) if isinstance(environment, spaces.Discrete) else None
+        self._numbers = environment if isinstance(environment, spaces.Discrete) else None
         self._width = math.prod(flat.shape)
         self._stack_at = self._width + len(window.state)
         self._length = self._stack_at + window.symbols * window.places
@@ -115,9 +115,11 @@ class AsVector:
     def put(self, observation: Any, state: str, stack: Stack) -> npt.NDArray[np.float32]:  # noqa: ANN401 - any environment's
         """One observation."""
         window, vector = self._window, np.zeros(self._length, np.float32)
-        if self._first is not None:
-            vector[observation - self._first] = 1
+        if self._numbers is not None:
+            vector[_number(self._numbers, observation)] = 1
         else:
+            if isinstance(self._environment, spaces.MultiDiscrete) and not self._environment.contains(observation):
+                raise _outside(self._environment, observation)  # Gymnasium would set another number's bit
             flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
             vector[: self._width] = flat
         vector[self._width + window.state[state]] = 1
@@ -144,15 +146,28 @@ class AsNumber:
         if count >= 2**63:
             raise BadSetting(f"{count:.1e} observations cannot be numbered", fix="use a smaller k, or `flatten=True`")
         self.space: spaces.Discrete = spaces.Discrete(count)
-        self._first, self._window = int(environment.start), window
+        self._environment, self._window = environment, window
 
     def put(self, observation: Any, state: str, stack: Stack) -> int:  # noqa: ANN401 - an integer of any kind
         """One observation."""
         window = self._window
-        number = (int(observation) - self._first) * len(window.state) + window.state[state]
+        number = _number(self._environment, observation) * len(window.state) + window.state[state]
         for symbol in window.numbers(stack) if window.places else ():
             number = number * window.symbols + symbol
         return number
+
+
+def _number(environment: spaces.Discrete, observation: Any) -> int:  # noqa: ANN401 - an integer of any kind
+    """An observation of a `Discrete` space, counted from 0; one outside of it would be taken for something else."""
+    number = int(observation) - int(environment.start)
+    if not 0 <= number < environment.n:
+        raise _outside(environment, observation)
+    return number
+
+
+def _outside(environment: spaces.Space[Any], observation: object) -> CannotWrap:
+    fix = "let the environment observe what its space says, or leave `flatten` and `discrete` out"
+    return CannotWrap(f"the observation {str(observation)[:60]} is not in the environment's {environment}", fix=fix)
 
 
 Form = AsDict | AsVector | AsNumber

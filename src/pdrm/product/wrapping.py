@@ -84,8 +84,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one."""
         self._over, self._taken = True, 0
         observation, info = self.env.reset(seed=seed, options=options)
-        if "machine" in info:
-            raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
+        self._check_info(info)
         self._state, self._stack, paid = self._quick.begin()
         label = None
         try:
@@ -108,6 +107,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
+        self._check_info(info)
         try:
             events = self._labelling.step(self._observation, action, observation, info)
             label = read_label(events, self._events, self._labelling.source)
@@ -123,6 +123,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         record = _record(paid, own, bool(terminated), state, stack, label)
         self._over = terminated = terminated or state in self._final
         return seen, own + paid, terminated, truncated, {**info, "machine": record}
+
+    def _check_info(self, info: dict[str, Any]) -> None:
+        if "machine" in info:
+            raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
 
     def _check_not_final(self) -> None:
         if self._state in self._final:

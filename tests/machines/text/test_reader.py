@@ -149,8 +149,8 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
     few, some, many = (" ".join(f"{name}{i}" for i in range(size)) for name, size in (("a", 3), ("s", 59), ("t", 113)))
     loops = f"for x in {some}:\n    for y in {many}:\n        for e in {few}:\n            x -> y : e, 0\n"
     assert said(parse, f"events {few}\nstart s0\notherwise stay 0\n{loops}") == (
-        "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^\n"
-        "  fix: use fewer or smaller loops"
+        "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^^^^^^^^^^^^^\n"
+        "  fix: use fewer or smaller loops, or build the machine in Python"
     )
 
 

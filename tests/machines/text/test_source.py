@@ -38,13 +38,13 @@ def test_a_file_that_cannot_be_opened_for_no_reason():
 def test_no_more_is_read_than_is_allowed(tmp_path, monkeypatch):
     file = tmp_path / "large.pdrm"
     file.write_bytes(b"a" * 20)
-    monkeypatch.setattr(source, "LARGEST_FILE", 8)
+    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
     assert read_bytes(file) == b"a" * 9
     assert decode(b"a" * 9, "f") == "a" * 8
 
 
 def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
-    monkeypatch.setattr(source, "LARGEST_FILE", 8)
+    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
     assert decode(b"aaaaaaa\xc3\xa9", "f") == "aaaaaaa"
     assert decode(b"aaaaa\xf0\x9f\x98\x80", "f") == "aaaaa"
     assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaa\xc3aaaa", "f")
@@ -67,18 +67,19 @@ def test_a_long_line_is_quoted_around_the_byte():
     assert len(caught.value.where.text) == 30_001 + LONGEST_LINE
 
 
-def test_lines_and_their_limits():
+def test_lines_and_their_limits(monkeypatch):
     lines = split_lines("a\r\nb \n\nc", "f")
     assert lines == [Line("f", 1, "a"), Line("f", 2, "b "), Line("f", 3, ""), Line("f", 4, "c")]
     assert split_lines("x" * LONGEST_LINE, "f")[0].text == "x" * LONGEST_LINE
-    assert said(split_lines, f"a\n{'x' * 11}", "f", 10) == (
+    monkeypatch.setattr(source, "LONGEST_LINE", 10)
+    assert said(split_lines, f"a\n{'x' * 11}", "f") == (
         "error[E0106]: line 2 is 11 characters long or more; 10 is the most\n  --> f:2:11\n  |\n2 | xxxxxxxxxxx\n  |           ^\n"
         "  fix: is this a .pdrm file? Its lines are short"
     )
 
 
 def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
-    monkeypatch.setattr(source, "LARGEST_FILE", 3 * 2**20)
+    monkeypatch.setattr(source, "LARGEST_TEXT", 3 * 2**20)
     text = f"{'a' * 2047}\n" * 1536
     assert len(split_lines(text[:-7], "f")) == 1536
     assert said(split_lines, f"{text[:-2048]}{'b' * 2039}\ncd", "f") == (
@@ -91,7 +92,7 @@ def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
 def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
     """Cut at the limit it has fewer characters than bytes, and may end within one: what is left is no machine."""
     for begins in [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b" ", b"  "]:
-        monkeypatch.setattr(source, "LARGEST_FILE", 2**12)
+        monkeypatch.setattr(source, "LARGEST_TEXT", 2**12)
         file = tmp_path / "wide.pdrm"
         head = "events a\nstack #\nstart u\notherwise stay 0\nu -> u : {a}, # / #, 0\n// "
         file.write_bytes(begins + head.encode() + "\U0001f600\n// ".encode() * 2_000)
