@@ -78,7 +78,7 @@ def load_certificate(path: str | Path) -> Certificate:
     try:
         data = read_bytes(Path(path), LARGEST_CERTIFICATE)
         if sum(map(data.count, (b"[", b"{", b",", b":"))) > MOST_NODES:
-            raise ValueError(f"it holds more than {MOST_NODES:,} values")
+            raise BadCertificate(f"{path} holds more than {MOST_NODES:,} values", fix="make one with pdrm check-k")
         record = parse_record(data)
         if record.pop("format", None) != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
