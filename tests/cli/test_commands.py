@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pdrm.cli.main import app
 from pdrm.errors import explanations
 from pdrm.language.loading import catalogue_names, catalogue_text, load
 
@@ -281,3 +282,17 @@ def test_an_encoding_without_our_signs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert b"\\u25a1" in done.stdout
+
+
+def test_without_a_command_the_help_is_printed(pdrm):
+    outcome = pdrm()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "check-k" in outcome.out
+
+
+def test_shells_can_complete(monkeypatch, capsys):
+    for name, value in {"_PDRM_COMPLETE": "complete_bash", "COMP_WORDS": "pdrm che", "COMP_CWORD": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        app(prog_name="pdrm")
+    assert capsys.readouterr().out.split() == ["check", "check-k"]

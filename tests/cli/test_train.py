@@ -292,3 +292,15 @@ def test_help_says_the_settings_of_ones_own_domain(pdrm):
     said = " ".join(pdrm("train", "--help").out.split())
     for setting in ("Training episodes. [the paper's, else 10000]", "α. [the paper's, else 0.5]", "else 0.99]"):
         assert setting in said
+
+
+def test_one_seed_and_several_runs_at_once(pdrm, tmp_path):
+    command = ("train", "letter", "--episodes", 20, "--test-every", 20, "-o", tmp_path)
+    (one,) = json.loads(pdrm(*command, "--seed", 3, "--json").out)
+    assert one["seed"] == 3
+    assert "both --seed and --seeds" in pdrm(*command, "--seed", 3, "--seeds", 2).err
+    assert pdrm(*command, "--seed", 4).code == 0
+    folders = sorted(tmp_path.iterdir())
+    assert [record["seed"] for record in json.loads(pdrm("evaluate", *folders, "--json").out)] == [3, 4]
+    assert pdrm("evaluate", *folders, "--episodes", 2).out.count("2 episodes of letter") == 2
+    assert pdrm("replay", *folders, "--plain").out.count("step 0 of") == 2

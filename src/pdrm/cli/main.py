@@ -85,8 +85,7 @@ app = typer.Typer(
     name="pdrm",
     cls=Commands,
     help="Pushdown reward machines: write a task that needs a stack, check it, draw it, run it, compile it.",
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: loading rich for it would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -102,11 +101,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Pushdown reward machines: write a task that needs a stack, check it, draw it, run it, compile it."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

@@ -51,7 +51,8 @@ def train(
         str | None,
         typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none. [1]"),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="How many runs, with seeds 0, 1, ….")] = 1,
+    seeds: Annotated[int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
+    seed: Annotated[int | None, typer.Option(help="One run with this seed, in place of --seeds.")] = None,
     machine: Annotated[
         str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
     ] = None,
@@ -81,12 +82,18 @@ def train(
     from pdrm.learning.run import RunSpec
     from pdrm.task import Task
 
-    check_integer("seeds", seeds, 1, MOST_SEEDS, 5)
+    check_integer("seeds", 1 if seeds is None else seeds, 1, MOST_SEEDS, 5)
+    check_integer("seed", seed or 0, 0, MOST, 0)
+    if seed is not None and seeds is not None:
+        raise BadSetting("both --seed and --seeds are given", fix="leave one of them out")
     check_integer("workers", workers, 1, MOST_WORKERS, 2)
     check_sink(log)
     task = Task(domain, machine)
     chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
-    runs = [Planned(RunSpec(task, chosen, seed), f"seed {seed}") for seed in range(seeds)]
+    runs = [
+        Planned(RunSpec(task, chosen, one), f"seed {one}")
+        for one in ([seed] if seed is not None else range(seeds or 1))
+    ]
     runs[0].spec.check()
     for warning in task.warnings:
         typer.echo(f"warning: {warning}", err=True)
@@ -215,31 +222,35 @@ def agents(
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
-    episodes: Annotated[int, typer.Option(help="Episodes without exploration.")] = 100,
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    episodes: Annotated[int, typer.Option(help="Episodes without exploration, of each run.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Play a trained policy and report its returns.
+    """Play trained policies and report their returns.
 
-    Example: pdrm evaluate runs/letter-q-1-seed0-…
+    With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
     from pdrm.learning.run import Run
 
     check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
     check_integer("seed", seed, 0, MOST, 0)
-    found = Run.load(run)
-    if not found.done:
-        typer.echo("this run is not finished: repeat the command that started it to resume", err=True)
-    record = found.evaluate(episodes, seed)
+    found = [Run.load(run) for run in runs]
+    for run in found:
+        if not run.done:
+            typer.echo(f"{run.folder} is not finished: repeat the command that started it to resume", err=True)
+    records = [run.evaluate(episodes, seed) for run in found]
     if as_json:
-        print_json(record)
+        print_json(records[0] if len(records) == 1 else records)
         return
-    means = f"mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
-    typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
-    for end, count in record["ends"].items():
-        typer.echo(f"  ended in {end}: {count}")
-    next_command(f"pdrm {'film' if found.spec.task.continuous else 'replay'} {{}}", run)
+    for run, record in zip(found, records, strict=True):
+        if len(found) > 1:
+            typer.echo(f"{run.folder}:")
+        means = f"mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+        typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
+        for end, count in record["ends"].items():
+            typer.echo(f"  ended in {end}: {count}")
+    next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", runs[0])
 
 
 def domains(

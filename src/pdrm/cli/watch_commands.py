@@ -28,22 +28,25 @@ TALLEST = 16
 
 
 def replay(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, shown one after the other.")],
     seed: Annotated[int, typer.Option(help="The seed of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
-    """Watch a trained policy, the stack (or the counters) beside the grid.
+    """Watch trained policies, the stack (or the counters) beside the grid.
 
     Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
     """
     from pdrm.learning.run import Run
 
     check_integer("seed", seed, 0, MOST, 0)
-    found = Run.load(run)
-    if found.spec.task.continuous:
-        raise BadSetting(f"{run} is a run in {found.spec.task.name}, which has no grid", fix=f"pdrm film {run}")
-    moments = found.episode(seed)
-    screens = [screen(found.spec, moments, number) for number in range(len(moments))]
+    screens: list[str] = []
+    for run in runs:
+        found = Run.load(run)
+        if found.spec.task.continuous:
+            raise BadSetting(f"{run} is a run in {found.spec.task.name}, which has no grid", fix=f"pdrm film {run}")
+        moments = found.episode(seed)
+        name = f"{run}\n\n" if len(runs) > 1 else ""
+        screens += [name + screen(found.spec, moments, number) for number in range(len(moments))]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
     else:
