@@ -276,7 +276,7 @@ def check(seed: int, cases: int = CASES) -> Counter[str]:
             shutil.rmtree(place, ignore_errors=True)
     finally:
         server.kill()
-        server.wait()
+        server.communicate()  # closes its pipes
         shutil.rmtree(folder, ignore_errors=True)
     return counts
 
