@@ -265,9 +265,10 @@ def check(seed: int, cases: int = CASES) -> Counter[str]:
                 json.dumps({"folder": str(place), "words": [word.hex() for word in words]}).encode() + b"\n"
             )
             server.stdin.flush()
-            code = int(server.stdout.readline())
-            said = (place / "said").read_bytes().decode("utf-8", "replace")
             shown = f"{PLACES[seed % len(PLACES)]}: pdrm {b' '.join(words)!r:.600}"
+            answer = server.stdout.readline()
+            assert answer, f"the process that forks ended at {shown}"
+            code, said = int(answer), (place / "said").read_bytes().decode("utf-8", "replace")
             assert code in ALLOWED, f"exit code {code} of {shown}\n{said[-3000:]}"
             assert TRACEBACK not in said.replace("\x00", ""), f"a traceback of {shown}\n{said[-3000:]}"
             assert not (folder / "x").exists(), f"a file outside its folder: {shown}"
