@@ -236,6 +236,7 @@ class KSearch:
                 answers.at(k)
             if self.ks is None:
                 answers.look_upwards(self.questions)
+            answers.ask_nearer()
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
@@ -271,17 +272,22 @@ class _Answers:
         self.found: dict[int, dict[str, Answer]] = {}
 
     def at(self, k: int) -> dict[str, Answer]:
-        """The answers for one k. What is undecided may be a yes for states that are nearer: then it is, to that depth."""
-        if self.found and time_left() <= 0:
+        """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
+        if len(self.found) > len(FIRST_KS) and time_left() <= 0:
             self.found.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED)))
         if k not in self.found:
             answers = answer_questions(self.optimal, k)
             if self.short and k >= self.beyond:
                 answers = {q: Answer(UNDECIDED) if one.depth is not None else one for q, one in answers.items()}
-            for question in [q for q, answer in answers.items() if answer.verdict == UNDECIDED]:
-                answers[question] = self._ask_nearer(k, question) or answers[question]
             self.found[k] = answers
         return self.found[k]
+
+    def ask_nearer(self) -> None:
+        """What is undecided may be a yes for states that are nearer: then it is, to that depth."""
+        for question in QUESTIONS:
+            for k, answers in self.found.items():
+                if answers[question].verdict == UNDECIDED and time_left() > 0:
+                    answers[question] = self._ask_nearer(k, question) or answers[question]
 
     def _ask_nearer(self, k: int, question: str) -> Answer | None:
         """The yes for as many steps as possible, if there is one that says something: some states within them look alike."""
@@ -291,7 +297,10 @@ class _Answers:
 
         def fails(steps: int) -> bool:
             near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
-            answer = answer_questions(near, k)[question] if time_left() > 0 else Answer(UNDECIDED)
+            with limit_time(
+                None if question == "start" else 0
+            ):  # without the search from the start, which takes longest
+                answer = answer_questions(near, k)[question]
             if answer.verdict == YES:
                 yes[steps] = answer
             return steps not in yes
