@@ -116,7 +116,7 @@ def test_another_task_and_a_stronger_claim_are_refused(paint):
 
 def test_damaged_files(tmp_path):
     file = tmp_path / "proof.json"
-    for text in ("", "[]", "{}", '{"format": "pdrm certificate 1"}', '{"format": "other"}'):
+    for text in ("", "[]", "{}", '{"format": "pdrm certificate 2"}', '{"format": "other"}'):
         file.write_text(text)
         with pytest.raises(BadCertificate):
             load_certificate(file)

@@ -76,7 +76,7 @@ def test_values_that_no_interval_tells_apart_are_told_apart_exactly():
     found = report.optimal
     assert found.values.lower[first] <= found.values.upper[second]
     assert found.values.lower[second] <= found.values.upper[first]
-    assert {found.exact[first], found.exact[second]} == {1, Fraction(1.0 + 1e-14)}
+    assert {found.exact[first], found.exact[second]} == {1, Fraction("1.00000000000001")}
 
 
 def test_where_the_episode_is_over_at_once_nothing_is_asked():

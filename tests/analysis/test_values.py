@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.exact import solve_exactly
-from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
 from pdrm.analysis.values import bound_values
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError, UnboundedStep
 from pdrm.language.loading import catalogue, parse
 from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.rationals import read_chances, read_number
 from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 
@@ -60,7 +60,7 @@ def check_intervals_hold_the_exact_values(seed):
     )
     for x, value in exact.value.items():
         assert Fraction(found.lower[x]) <= value <= Fraction(found.upper[x])
-    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), largest_reward(where, machine))
+    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), np.abs(product.reward).max(initial=0.0))
 
 
 def test_intervals_hold_the_exact_values():
@@ -108,12 +108,14 @@ def test_a_step_without_bound_is_refused_where_it_matters():
 
 
 def test_numbers_that_floats_stand_for():
-    assert simplify(0.99) == Fraction(99, 100)
-    assert simplify(1e5) == 100_000
-    assert simplify(-5 / 6) == Fraction(-5, 6)
-    assert simplify(0.1 + 0.2) == Fraction(3, 10)  # a sum of decimals, rounded
-    assert simplify(2.0**0.5) == Fraction(2.0**0.5)  # no small fraction is near
-    assert sum(exact_chances(1 / 3, 1 / 3, 1 / 3)) == 1
+    assert read_number(0.99) == Fraction(99, 100)
+    assert read_number(1e5) == 100_000
+    assert read_number(-5 / 6) == Fraction(-5, 6)
+    assert read_number(0.1 + 0.2) == Fraction("0.30000000000000004")  # 3/10 rounds to another float
+    assert read_number(2.0**0.5) == Fraction("1.4142135623730951")  # no small fraction is near
+    assert read_number(12345.678901234567) == Fraction("12345.678901234567")  # many are near, by chance
+    assert sum(read_chances(1 / 3, 1 / 3, 1 / 3)) == 1
+    assert read_chances(0.9999999999999996, 4e-16)[0] == Fraction("0.9999999999999996")
 
 
 def test_no_values_without_a_discount():

@@ -8,8 +8,9 @@ from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.rewards import number_text
 from pdrm.machines.tables import tabulate
-from pdrm.machines.transitions import Otherwise, Transition, number_text
+from pdrm.machines.transitions import Otherwise, Transition
 from tests.machines.small import counting, machine, rule, said
 
 A, B = Event("A"), Event("B")

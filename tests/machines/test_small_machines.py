@@ -13,10 +13,11 @@ from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
 from pdrm.machines.pushdown_analysis import Head, _follow_silent_moves
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
+from pdrm.machines.rewards import number_text
 from pdrm.machines.stacks import OK, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import step_table, tabulate
-from pdrm.machines.transitions import Otherwise, Transition, number_text
+from pdrm.machines.transitions import Otherwise, Transition
 from proofs.random_machines import random_machine
 from proofs.words_kernel import Runs, Words
 from tests.machines.small import UP, counting, machine, rule, said

@@ -9,14 +9,35 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from pdrm.errors import BadCertificate
 from pdrm.files import parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
 
-FORMAT = "pdrm certificate 1"
+FORMAT = "pdrm certificate 2"
+SHOWN = 5
+"""Guesses that are shown."""
+READABLE = 10_000
+"""Bits of an integer that is written in decimal; Python refuses to read and write much longer ones that way."""
+
+
+def format_fraction(number: Fraction) -> str:
+    """A fraction as text, however long: where it is long, in hexadecimal.
+
+    >>> format_fraction(Fraction(-5, 6)), read_fraction(format_fraction(Fraction(1, 3**9_999))) == Fraction(1, 3**9_999)
+    ('-5/6', True)
+    """
+    short = max(number.numerator.bit_length(), number.denominator.bit_length()) < READABLE
+    return str(number) if short else f"{number.numerator:#x}/{number.denominator:#x}"
+
+
+def read_fraction(text: str) -> Fraction:
+    """The fraction that a text of `format_fraction` stands for; ValueError where it is not one."""
+    numerator, slash, denominator = text.partition("/")
+    return Fraction(int(numerator, 0), int(denominator, 0) if slash else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,8 @@ class Certificate:
     """Equal numbers: equal values; -1 where nothing is said."""
     choice: list[tuple[int, int, list[int], int]]
     """The policy: environment state, machine state, the top k symbols, action."""
+    guesses: dict[str, str] = field(default_factory=dict)
+    """Floats of the task that were computed, and the fractions they are taken for; every other number is its decimal."""
 
     def describe(self) -> str:
         """The statement it proves, in words."""
@@ -67,6 +90,17 @@ class Certificate:
             return f"states alike up to the top {self.k} symbols have one value and the same optimal actions{far}"
         where = "from the start" if self.question == "start" else "from every state"
         return f"some {self.k}-policy is optimal {where}{far}"
+
+    def describe_guesses(self) -> str:
+        """What it takes for granted about numbers that were computed, in words; nothing where there are none.
+
+        >>> from pdrm.analysis.check_k import check_k
+        >>> check_k("paint", ks=[5]).certificate(5, "start").describe_guesses()
+        'computed numbers are taken for fractions: -0.8333333333333334 for -5/6, -0.6666666666666666 for -2/3'
+        """
+        few = [f"{number} for {fraction}" for number, fraction in list(self.guesses.items())[:SHOWN]]
+        more = f", and {len(self.guesses) - SHOWN} more" if len(self.guesses) > SHOWN else ""
+        return f"computed numbers are taken for fractions: {', '.join(few)}{more}" if few else ""
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""
@@ -87,7 +121,7 @@ def load_certificate(path: str | Path) -> Certificate:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
 
 
-FRACTION = re.compile(r"-?\d{1,4300}(/\d{1,4300})?", re.ASCII)
+FRACTION = re.compile(r"-?(\d{1,4300}|0x[0-9a-f]+)(/(\d{1,4300}|0x[0-9a-f]+))?", re.ASCII)
 """A number as it is written in a certificate; `1e1000000000` would be one, too, that fills the memory."""
 
 
@@ -96,7 +130,7 @@ def _check_costs(proof: Certificate) -> Certificate:
     tops = [column for glimpse in (proof.glimpse_lower, proof.glimpse_upper) for row in glimpse for column in row]
     if not all(isinstance(value, int | float) for column in (proof.lower, proof.upper, *tops) for value in column):
         raise ValueError("a bound is not a number")
-    if not all(FRACTION.fullmatch(value) for value in proof.exact.values()):
+    if not all(FRACTION.fullmatch(value) for value in (*proof.exact.values(), *proof.guesses.values())):
         raise ValueError("an exact value is not a fraction")
     heights = [0]
     for below, _ in proof.stacks[1:]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.analysis.certificate import Certificate
+from pdrm.analysis.certificate import Certificate, format_fraction
 from pdrm.analysis.from_start import class_of
 from pdrm.analysis.k_gap import Gap, measure_gap
 from pdrm.analysis.optimal import Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
@@ -394,9 +394,10 @@ def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certific
         optimal.values.upper.tolist(),
         below,
         above,
-        {str(x): str(value) for x, value in optimal.exact.items()},
+        {str(x): format_fraction(value) for x, value in optimal.exact.items()},
         np.where(optimal.tied_region, optimal.block, -1).tolist(),
         [(s, u, list(top), action) for x, action in answer.choice.items() for s, u, top in [class_of(product, x, k)]],
+        product.exact.list_guesses(optimal.values.discount),
     )
 
 

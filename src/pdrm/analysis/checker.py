@@ -16,39 +16,44 @@ from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
-from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
+from pdrm.analysis.certificate import Certificate, read_fraction
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadCertificate, PdrmError
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 from pdrm.machines.transitions import Stack
 
 MOST = 10_000
 """Situations of one step that are followed."""
 
-_Seen = tuple[str, Stack, bool, float]
+Read = Callable[[float], Fraction]
+"""The exact number that a reward of the machine stands for."""
+_Seen = tuple[str, Stack, bool, Fraction]
 """A state, the symbols known of its stack, whether these are all, and what was paid."""
-End = tuple[float, Configuration]
+End = tuple[Fraction, Configuration]
 """What a step pays, and the machine's state with the top of its stack alone."""
 
 
-def find_ends(machine: PushdownRewardMachine, here: Configuration, label: Label) -> set[End] | None:
+def find_ends(
+    machine: PushdownRewardMachine, here: Configuration, label: Label, read: Read = Fraction
+) -> set[End] | None:
     """What reading a label pays and leads to, over all stacks with that top symbol; None where there is no move.
 
     >>> from pdrm.language.loading import catalogue
     >>> echo = catalogue("echo")
-    >>> sorted((paid, str(end)) for paid, end in find_ends(echo, Configuration("speak", ("a",)), frozenset({"say_a"})))
-    [(0.0, 'speak, (empty)'), (0.0, 'speak, a'), (0.0, 'speak, b'), (1.0, 'done, #')]
+    >>> found = find_ends(echo, Configuration("speak", ("a",)), frozenset({"say_a"}))
+    >>> sorted((int(paid), str(end)) for paid, end in found)
+    [(0, 'speak, (empty)'), (0, 'speak, a'), (0, 'speak, b'), (1, 'done, #')]
     """
     rule, otherwise, ends = machine.rule(here.state, label, here.top), machine.otherwise, here.top is None
     if rule is not None:
-        todo: list[_Seen] = [(rule.target, rule.replacement(here.top), ends, rule.reward)]
+        todo: list[_Seen] = [(rule.target, rule.replacement(here.top), ends, read(rule.reward))]
     elif otherwise.action == "error":
         return None
     else:
-        todo = [(otherwise.target or here.state, here.stack, ends, otherwise.reward)]
+        todo = [(otherwise.target or here.state, here.stack, ends, read(otherwise.reward))]
     found, seen = set[End](), set(todo)
     after: list[_Seen]
     for state, symbols, all_known, paid in todo:
@@ -60,7 +65,7 @@ def find_ends(machine: PushdownRewardMachine, here: Configuration, label: Label)
             if silent is None:
                 found.add((paid, Configuration(state, symbols[:1])))
                 continue
-            after = [(silent.target, silent.replacement(top) + symbols[1:], all_known, paid + silent.reward)]
+            after = [(silent.target, silent.replacement(top) + symbols[1:], all_known, paid + read(silent.reward))]
         todo.extend(one for one in after if one not in seen)
         seen.update(after)
         if len(seen) > MOST:
@@ -92,8 +97,10 @@ class Problem:
 
     def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
         self.domain, self.machine, self.proof = domain, machine, proof
-        self.discount = simplify(proof.discount)
-        self.scale = largest_reward(domain, machine)
+        self.guesses = {number: read_guess(number, guess) for number, guess in proof.guesses.items()}
+        demand(isinstance(proof.discount, int | float), "the discount is not a number")
+        self.discount = self.read(proof.discount)
+        demand(0 <= self.discount < 1, "the discount is out of range")
         self.states = (*machine.states, *machine.final)
         self.symbol = {name: number for number, name in enumerate(machine.stack, start=1)}
         stacks: list[Stack] = [()]
@@ -103,6 +110,13 @@ class Problem:
         self.listed = [(s, self.states[u], stacks[node]) for s, u, node in proof.states]
         self.number = {state: x for x, state in enumerate(self.listed)}
         demand(len(self.number) == len(self.listed), "a state is listed twice")
+
+    def read(self, number: float) -> Fraction:
+        """The exact number that a float stands for: what was written, what the certificate takes it for, or its decimal."""
+        if isinstance(number, Written):
+            return number.exact
+        text = repr(float(number))
+        return self.guesses[text] if text in self.guesses else Fraction(text)
 
     @cached_property
     def starts(self) -> set[int]:
@@ -125,17 +139,26 @@ class Problem:
             outcomes = []
             for chance, label, own, s2 in self._move_environment(s, action):
                 step = self.machine.step(Configuration(state, stack), self.domain.labels[label])
-                paid = simplify(step.reward + own, self.scale)
+                paid = own + sum((self.read(move.reward) for move in step.moves), Fraction(0))
                 outcomes.append(Step(chance, paid, self._place(s2, step.after, x)))
             found.append(outcomes)
         return found
 
-    def _move_environment(self, s: int, action: int) -> Iterator[tuple[Fraction, int, float, int]]:
+    def _move_environment(self, s: int, action: int) -> Iterator[tuple[Fraction, int, Fraction, int]]:
         """The outcomes of an action in the environment: chance, label, reward and the state after it."""
+        outcomes = zip(*self._columns(s, action), strict=True)
+        return ((p, label, self.read(own), s2) for p, label, own, s2 in outcomes if p)
+
+    def _columns(self, s: int, action: int) -> tuple[list[Fraction], list[int], list[float], list[int]]:
+        """Chances, which are made to sum to 1 where they do not, labels, rewards and states of an action's outcomes."""
         arrays = self.domain.arrays
-        columns = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
-        chances = exact_chances(*arrays.probability[s, action].tolist())
-        return (outcome for outcome in zip(chances, *columns, strict=True) if outcome[0])
+        label, own, after = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
+        floats = arrays.probability[s, action].tolist()
+        chances = [self.read(p) for p in floats]
+        if sum(chances) != 1:
+            decimals = [Fraction(repr(p)) for p in floats]
+            chances = [p / sum(decimals) for p in decimals]
+        return chances, label, own, after
 
     def _place(self, s: int, here: Configuration, before: int) -> int:
         """The number of a state; what the rule at the bound says for one with a higher stack."""
@@ -164,7 +187,7 @@ class Problem:
                 ends = self._find_ends(u, top, label)
                 if ends is None:
                     return []
-                pays = [(simplify(paid + own, self.scale), self._abstract(s2, after)) for paid, after in ends]
+                pays = [(paid + own, self._abstract(s2, after)) for paid, after in ends]
                 outcomes.append([(chance, paid, at) for paid, to in pays for at in (to, *instead[self.proof.rule])])
             found.append(outcomes)
         return found
@@ -178,13 +201,21 @@ class Problem:
     def _find_ends(self, u: int, top: int, label: int) -> set[End] | None:
         """What reading a label pays and leads to, over all stacks with that top."""
         stack = (self.machine.stack[top - 1],) if top else ()
-        return find_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label])
+        return find_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label], self.read)
 
 
 def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate, unless this holds."""
     if not holds:
         raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
+
+
+def read_guess(number: str, guess: str) -> Fraction:
+    """The fraction that a computed float is taken for: it must be one that rounds to that very float."""
+    fraction = read_fraction(guess)
+    demand(repr(float(number)) == number and float(fraction) == float(number), f"{number} does not stand for {guess}")
+    demand(count_digits(number) > SAFE_DIGITS, f"{number} was not computed")
+    return fraction
 
 
 Class = tuple[int, int, tuple[int, ...]]
@@ -215,7 +246,6 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     """
     try:
         demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
-        demand(0 <= proof.discount < 1, "the discount is out of range")
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
         demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
         _Check(Problem(domain, machine, proof)).run()
@@ -230,10 +260,15 @@ class _Check:
         self.problem, self.proof = problem, (proof := problem.proof)
         self.expanded = [bool(flag) for flag in proof.looked]
         self.steps = {x: problem.steps(x) for x in range(len(problem.listed)) if self.expanded[x]}
-        self.lower = [Fraction(value) for value in proof.lower]
-        self.upper = [Fraction(value) for value in proof.upper]
-        self.exact = {int(x): Fraction(value) for x, value in proof.exact.items()}
+        self.exact = {int(x): read_fraction(value) for x, value in proof.exact.items()}
+        self.lower, self.upper = ([Fraction(float(value)) for value in bounds] for bounds in (proof.lower, proof.upper))
+        for x, value in self.exact.items():  # a value is its own bound, and no float comes as near
+            demand(self.lower[x] <= value, f"the lower bound of state {x} does not hold")
+            demand(self.upper[x] >= value, f"the upper bound of state {x} does not hold")
+            self.lower[x] = self.upper[x] = value
         self.in_play: dict[int, list[int]] = {}
+        self.low: dict[int, list[Fraction]] = {}
+        """[state][action]: its value by the lower bounds; where what comes after is exact, its value."""
 
     def run(self) -> None:
         """All parts of the proof, each resting on those before."""
@@ -244,7 +279,7 @@ class _Check:
         self._check_blocks()
         self._check_question()
 
-    def _evaluate(self, outcomes: list[Step], value: list[Fraction] | dict[int, Fraction]) -> Fraction:
+    def _evaluate(self, outcomes: list[Step], value: list[Fraction]) -> Fraction:
         gamma, total = self.problem.discount, Fraction(0)
         for p, paid, y in outcomes:
             total += p * (paid + (gamma * value[y] if gamma and y != OVER else 0))
@@ -266,7 +301,7 @@ class _Check:
             if not expanded:
                 s, state, stack = problem.listed[x]
                 u, top = problem.states.index(state), problem.symbol[stack[0]] if stack else 0
-                outside = self.upper[x] >= Fraction(upper[s][u][top]) and self.lower[x] <= Fraction(lower[s][u][top])
+                outside = self.upper[x] >= upper[s][u][top] and self.lower[x] <= lower[s][u][top]
                 demand(outside, f"state {x} is on the frontier, and its bounds are too tight")
 
     def _evaluate_by_top(self, outcomes: Ends, bounds: list[list[list[float]]], outermost: Outermost) -> Fraction:
@@ -274,18 +309,20 @@ class _Check:
         gamma, total = self.problem.discount, Fraction(0)
         for ends in outcomes:
             total += outermost(
-                p * (paid + (gamma * Fraction(bounds[at[0]][at[1]][at[2]]) if at else 0)) for p, paid, at in ends
+                p * (paid + (gamma * Fraction(float(bounds[at[0]][at[1]][at[2]])) if at else 0)) for p, paid, at in ends
             )
         return total
 
     def _check_bounds(self) -> None:
         """Bounds of expanded states do not move outwards; which actions are left in play by them."""
         for x, actions in self.steps.items():
+            meet = all(step.after == OVER or step.after in self.exact for outcomes in actions for step in outcomes)
             low = [self._evaluate(outcomes, self.lower) for outcomes in actions]
-            high = [self._evaluate(outcomes, self.upper) for outcomes in actions]
-            demand(max(low) >= self.lower[x], f"the lower bound of state {x} does not hold")
-            demand(max(high) <= self.upper[x], f"the upper bound of state {x} does not hold")
-            self.in_play[x] = [a for a, q in enumerate(high) if q >= max(low)]
+            high = low if meet else [self._evaluate(outcomes, self.upper) for outcomes in actions]
+            wrong = f"the exact value of state {x} is wrong" if x in self.exact else ""
+            demand(max(low) >= self.lower[x], wrong or f"the lower bound of state {x} does not hold")
+            demand(max(high) <= self.upper[x], wrong or f"the upper bound of state {x} does not hold")
+            self.in_play[x], self.low[x] = [a for a, q in enumerate(high) if q >= max(low)], low
 
     def _check_exact_values(self) -> None:
         """Exact values solve the Bellman equation among themselves, with the actions in play."""
@@ -293,7 +330,7 @@ class _Check:
             demand(self.expanded[x], f"the exact value of state {x} rests on the frontier")
             for a in self.in_play[x] if self.problem.discount else ():  # at 0 what comes after does not count
                 demand(all(y == OVER or y in self.exact for _, _, y in self.steps[x][a]), f"state {x} leaves the rest")
-            best = max(self._evaluate(self.steps[x][a], self.exact) for a in self.in_play[x])
+            best = max(self.low[x][a] for a in self.in_play[x])
             demand(best == value, f"the exact value of state {x} is wrong")
 
     def _check_blocks(self) -> None:
@@ -323,7 +360,7 @@ class _Check:
             return None
         actions = self.in_play[x]
         if x in self.exact:
-            return {a for a in actions if self._evaluate(self.steps[x][a], self.exact) == self.exact[x]}
+            return {a for a in actions if self.low[x][a] == self.exact[x]}
         return set(actions) if len({self._offer(x, a) for a in actions}) == 1 else None
 
     def _class(self, x: int) -> Class:

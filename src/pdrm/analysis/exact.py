@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.graph_kernel import find_components
-from pdrm.analysis.rationals import exact_chances, largest_reward, simplify
 from pdrm.analysis.time_limit import check_time
 from pdrm.product.finite_kernel import END, Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.rationals import ExactSteps, read_number
 
 EXCLUDED = -1
 MOST_TOGETHER = 400
@@ -71,12 +71,10 @@ def find_blocks(
 
 def _number_steps(product: FiniteProduct, free: Numbers) -> Numbers:
     """[state, action, outcome]: a number for its chance and reward, -1 where it cannot happen."""
-    chance = product.domain.arrays.probability[product.place[free]]
-    pair = np.stack([chance.ravel(), product.reward[free].ravel()], axis=1)
-    if not len(pair):
-        return np.zeros(chance.shape, np.int64)
-    number = np.unique(pair, axis=0, return_inverse=True)[1].reshape(chance.shape)
-    return np.where(chance > 0, number, -1)
+    exact, place = product.exact, product.place[free]
+    number = exact.chance[place] * len(exact.numbers) + exact.reward[free]
+    number = np.unique(number, return_inverse=True)[1].reshape(number.shape)
+    return np.where(product.domain.arrays.probability[place] > 0, number, -1)
 
 
 def _number_offers(steps: Numbers, after: Numbers, allowed: Flags) -> Numbers:
@@ -110,8 +108,8 @@ def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, poss
 
     With a discount of 0 any region will do: no state depends on another.
     """
-    scale = largest_reward(product.domain, product.machine)
-    rows = {int(x): _write_equations(product, discount, int(x), possible[x], scale) for x in region}
+    gamma, exact = read_number(discount), product.exact
+    rows = {int(x): _write_equations(product, exact, gamma, int(x), possible[x]) for x in region}
     policy = {x: next(iter(actions)) for x, actions in rows.items()}
     while True:
         value = _evaluate_policy({x: rows[x][policy[x]] for x in rows})
@@ -131,17 +129,17 @@ def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, poss
         policy |= better
 
 
-def _write_equations(product: FiniteProduct, discount: float, x: int, possible: Flags, scale: float) -> dict[int, Row]:
+def _write_equations(
+    product: FiniteProduct, exact: ExactSteps, gamma: Fraction, x: int, possible: Flags
+) -> dict[int, Row]:
     """The equations of a state's possible actions."""
-    gamma, s = simplify(discount), int(product.place[x])
-    found = {}
+    found, s = {}, int(product.place[x])
     for action in np.flatnonzero(possible).tolist():
-        chance = exact_chances(*product.domain.arrays.probability[s, action].tolist())
         paid, leads = Fraction(0), dict[int, Fraction]()
-        for outcome, p in enumerate(chance):
-            if p:
-                paid += p * simplify(float(product.reward[x, action, outcome]), scale)
-                y = int(product.next[x, action, outcome])
+        columns = exact.chance[s, action], exact.reward[x, action], product.next[x, action]
+        for chance, reward, y in zip(*(column.tolist() for column in columns), strict=True):
+            if p := exact.numbers[chance]:
+                paid += p * exact.numbers[reward]
                 if y != END and gamma:
                     leads[y] = leads.get(y, Fraction(0)) + gamma * p
         found[action] = (paid, leads)

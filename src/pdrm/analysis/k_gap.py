@@ -99,7 +99,7 @@ def _bound_policy(optimal: Optimal, action: Numbers) -> tuple[float, float]:
 def _find_worst(optimal: Optimal) -> float:
     """No policy gets less than this, from any state."""
     known = optimal.values.known
-    lowest = min(0.0, float(optimal.product.reward.min(initial=0.0))) / (1 - optimal.values.discount)
+    lowest = min(0.0, float(optimal.product.reward.min(initial=0.0))) / optimal.values.gap
     return lowest if known is None else min(lowest, known.worst)
 
 
@@ -112,7 +112,7 @@ def _evaluate(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats
         error = evaluate(product.steps, product.expanded, values.discount, action, value, min(few, SWEEPS))
         if error < LAST_CHANGE or time_left() <= 0:
             break
-    return value, (error + values.slack) / (1 - values.discount)
+    return value, (error + values.slack) / values.gap
 
 
 def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) -> Numbers:

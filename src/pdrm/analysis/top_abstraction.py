@@ -6,6 +6,8 @@ all product states with that top, however high their stacks: this is what is kno
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,8 @@ class TopSteps(NamedTuple):
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
-    >>> steps = abstract_steps(tabulate(catalogue("echo"), [frozenset({"a"})]))
+    >>> table = tabulate(catalogue("echo"), [frozenset({"a"})])
+    >>> steps = abstract_steps(table, list(map(Fraction, table.reward.tolist())))
     >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
     [2]
     """
@@ -37,8 +40,8 @@ class TopSteps(NamedTuple):
     """[outcome]: what the machine pays."""
 
 
-def abstract_steps(table: Table) -> TopSteps:
-    """Find all outcomes of all steps of a machine."""
+def abstract_steps(table: Table, rewards: Sequence[Fraction]) -> TopSteps:
+    """Find all outcomes of all steps of a machine; `rewards`: [move]: what it pays, to be added up and rounded once."""
     states, labels, tops = table.move.shape
     first = np.zeros((states, labels, tops + 1), np.int32)
     rows: list[tuple[int, int, float]] = []
@@ -46,18 +49,18 @@ def abstract_steps(table: Table) -> TopSteps:
         for label in range(labels):
             for top in range(tops):
                 first[u, label, top] = len(rows)
-                rows += sorted(_find_outcomes(table, int(table.move[u, label, top]), top))
+                rows += sorted(_find_outcomes(table, rewards, int(table.move[u, label, top]), top))
             first[u, label, tops] = len(rows)
     state, top_after, paid = zip(*rows, strict=True) if rows else ((), (), ())
     return TopSteps(first, np.array(state, np.int32), np.array(top_after, np.int32), np.array(paid, np.float64))
 
 
-def _find_outcomes(table: Table, move: int, top: int) -> set[tuple[int, int, float]]:
+def _find_outcomes(table: Table, rewards: Sequence[Fraction], move: int, top: int) -> set[tuple[int, int, float]]:
     """State, top and pay after a move and its silent moves, for every stack below the top symbol."""
     if move < 0:
         return set()
     known = (top,) if top else ()
-    todo = [(move, known, top == 0, 0.0)]
+    todo = [(move, known, top == 0, Fraction(0))]
     """A move to take, the known symbols top first, whether the stack ends below them, what was paid."""
     seen, found = set(todo), set[tuple[int, int, float]]()
     while todo:
@@ -65,13 +68,13 @@ def _find_outcomes(table: Table, move: int, top: int) -> set[tuple[int, int, flo
         u = int(table.target[taken])
         pushed = tuple(table.push[taken, : table.pushes[taken]].tolist())[::-1]
         after = pushed + symbols[int(table.pops[taken]) :]
-        paid += float(table.reward[taken])
+        paid += rewards[taken]
         # What lies below the known symbols is seen only now: any symbol, or the end of the stack.
         below = [(after, ends)] if after or ends else [((symbol,), False) for symbol in range(1, table.move.shape[2])]
         for stack, over in below if after or ends else [*below, ((), True)]:
             silent = int(table.silent[u, stack[0] if stack else 0])
             if silent < 0:
-                found.add((u, stack[0] if stack else 0, paid))
+                found.add((u, stack[0] if stack else 0, float(paid)))
             elif (following := (silent, stack, over, paid)) not in seen:
                 seen.add(following)
                 todo.append(following)

@@ -54,7 +54,14 @@ def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
 
 @njit(cache=True)
 def solve(
-    order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int
+    order: Integers,
+    first: Integers,
+    steps: Steps,
+    discount: float,
+    gap: float,
+    precision: float,
+    slack: float,
+    sweeps_most: int,
 ) -> tuple[Floats, Floats, int, bool]:
     """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], the sweeps made, and whether they
     were enough everywhere.
@@ -78,7 +85,7 @@ def solve(
     kept_lead, kept_paid, kept_cell = np.empty((room, outcomes), np.uint32), np.empty(room), np.empty(room, np.uint32)
     """The same for the action that was chosen."""
     v, change_of, earlier = np.empty(room + 1), np.empty(room), np.empty(room)
-    stop, total, settled = precision * (1.0 - discount), 0, True
+    stop, total, settled = precision * gap, 0, True
     for number in range(len(first) - 1):
         begin, size = first[number], first[number + 1] - first[number]
         # A state alone: its best action, a step back to itself solved for.
@@ -98,7 +105,7 @@ def solve(
                         elif y != END:
                             q += discount * p * value[y]
                             outside = max(outside, error[y])
-                best = max(best, q / (1.0 - own))
+                best = max(best, q / max(gap, 1.0 - own))
                 loops = max(loops, own)
             value[x] = best
             total += 1
@@ -106,7 +113,7 @@ def solve(
             residual = slack if loops == 0.0 else 2.0 * slack
             error[x] = discount * outside + residual
             if loops > 0.0:
-                error[x] = max(error[x], residual / (1.0 - discount))
+                error[x] = max(error[x], residual / gap)
             continue
 
         # Phase 1: copy the component out; what leads outside is finished, and becomes part of what is paid.
@@ -135,7 +142,7 @@ def solve(
                                 outside = max(outside, error[y])
                     lead[i, a, o] = to
                 paid[i, a] = q
-                alone = max(alone, q / (1.0 - inside))
+                alone = max(alone, q / max(gap, 1.0 - inside))
             lowest = min(lowest, alone)
         # The largest number that is a lower bound of all values here: values then rise as what is paid spreads.
         for i in range(size):
@@ -222,7 +229,7 @@ def solve(
                 best = max(best, q)
             residual = max(residual, abs(best - v[at]))
         residual += slack
-        largest = max(residual / (1.0 - discount), discount * outside + residual)
+        largest = max(residual / gap, discount * outside + residual)
         for i in range(size):
             x = order[begin + i]
             where[x] = -1
@@ -233,7 +240,7 @@ def solve(
 
 @njit(cache=True)
 def tighten(
-    order: Integers, first: Integers, steps: Steps, discount: float, precision: float, slack: float, sweeps_most: int,
+    order: Integers, first: Integers, steps: Steps, discount: float, gap: float, precision: float, slack: float, sweeps_most: int,
     expanded: Flags, lower: Floats, upper: Floats,
 ) -> tuple[int, bool]:  # fmt: skip
     """Interval iteration: lower and upper bounds, sound at the beginning and after every update. Returns the sweeps, and
@@ -274,8 +281,8 @@ def tighten(
                     change = max(change, upper[x] - high)
                     upper[x] = high
             sweeps += 1
-            if change <= precision * (1.0 - discount) or sweeps >= sweeps_most:
-                settled = settled and change <= precision * (1.0 - discount)
+            if change <= precision * gap or sweeps >= sweeps_most:
+                settled = settled and change <= precision * gap
                 break
         total += sweeps
     return total, settled

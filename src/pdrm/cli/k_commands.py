@@ -308,7 +308,9 @@ def verify(
             raise
         end_with_json(error)
     if as_json:
-        kept = {name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule")}
+        kept = {
+            name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule", "guesses")
+        }
         named = {"domain": proof.domain, "machine": proof.machine, "states": len(proof.states)}
         print_json({"ok": True, "errors": [], "says": proof.describe(), **named, **kept})
         return
@@ -317,6 +319,8 @@ def verify(
         f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.describe()}"
     )
     typer.echo(f"  {len(proof.states):,} states, checked one by one")
+    if proof.guesses:
+        typer.echo(f"  {proof.describe_guesses()}")
     next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")
 
 

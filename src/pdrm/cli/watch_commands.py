@@ -58,7 +58,7 @@ def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
     from pdrm.domains.pictures import draw_text
     from pdrm.learning.agents import CountingQ
     from pdrm.machines.guards import label_text
-    from pdrm.machines.transitions import number_text
+    from pdrm.machines.rewards import number_text
 
     moment, domain = moments[number], spec.task.finite
     action = "" if moment.action is None else domain.actions[moment.action]

@@ -12,7 +12,8 @@ from functools import singledispatch
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
 from pdrm.machines.reward_machine import RewardTransition
-from pdrm.machines.transitions import ANY, NONE, Rule, Transition, number_text
+from pdrm.machines.rewards import number_text
+from pdrm.machines.transitions import ANY, NONE, Rule, Transition
 
 VARIABLE = ""
 """The name of a place left open, which no machine can use."""

@@ -22,13 +22,14 @@ from pdrm.errors import (
 )
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
-from pdrm.language.syntax import Word, read_guard
+from pdrm.language.syntax import Word, number_of, read_guard
 from pdrm.limits import DEEPEST, spend
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardTransition
-from pdrm.machines.transitions import Otherwise, Transition, number_text
+from pdrm.machines.rewards import Written, number_text, read_decimal
+from pdrm.machines.transitions import Otherwise, Transition
 from pdrm.machines.wellformed import states_of
 
 # --- Writing a machine
@@ -59,9 +60,17 @@ def to_json(machine: AnyMachine) -> str:
     if machine.states != states_of(machine.start, machine.final, machine.transitions):
         head["states"] = machine.states
     head |= {"start": machine.start, "final": machine.final, "otherwise": _otherwise(machine.otherwise)}
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
-    rules = [f"    {json.dumps(_rule(rule), ensure_ascii=False)}" for rule in machine.transitions]
+    lines = [f"  {json.dumps(key)}: {_encode(value)}," for key, value in head.items()]
+    rules = [f"    {_encode(_rule(rule))}" for rule in machine.transitions]
     return "\n".join(["{", *lines, '  "rules": [', ",\n".join(rules), "  ]", "}", ""]).replace("[\n\n", "[\n")
+
+
+def _encode(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A value as JSON text; a reward, last in its object, with all its digits."""
+    if isinstance(value, dict) and isinstance(reward := value.get("reward"), Written) and reward.digits:
+        rest = {key: item for key, item in value.items() if key != "reward"}
+        return f'{_encode(rest)[:-1]}, "reward": {reward.digits}}}'
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _otherwise(otherwise: Otherwise) -> dict[str, Any]:
@@ -97,7 +106,8 @@ class Value:
         """The value, or `BadShape` where it is of another kind."""
         if isinstance(self.data, kind):
             return self.data
-        fault = f"this must be {KINDS[kind]}, not {KINDS[type(self.data)]}"
+        found = float if isinstance(self.data, float) else type(self.data)
+        fault = f"this must be {KINDS[kind]}, not {KINDS[found]}"
         raise BadShape(fault, where=self.where, fix="see the schema")
 
     def text(self) -> str:
@@ -147,8 +157,10 @@ def read_values(text: str, file: str) -> Value:
     def refuse(word: str) -> None:
         raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
 
-    try:  # numbers of any length are floats; the pairs of an object are a tuple, so that a key that appears twice is seen
-        data = json.loads(text, parse_int=float, parse_constant=refuse, object_pairs_hook=tuple)
+    try:  # numbers of any length are rewards; the pairs of an object are a tuple, so that a key that appears twice is seen
+        data = json.loads(
+            text, parse_int=read_decimal, parse_float=read_decimal, parse_constant=refuse, object_pairs_hook=tuple
+        )
         return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
@@ -232,7 +244,7 @@ def _collect(document: Document, value: Value) -> None:
         else:
             look = (record["top"].text(),) if "top" in record else None
             change = tuple(record["push"].texts()) if "push" in record else None
-        reward = float(_reward(record["reward"]))
+        reward = number_of(_reward(record["reward"]), record["reward"].where)
         source, target = record["from"].text(), record["to"].text()
         guard = _guard(record["label"])
         document.add_rule(RuleSpec(source, target, guard, look, change, vector, reward, value.where))
@@ -256,4 +268,4 @@ def _reward(value: Value) -> str:
     if number - number != 0:
         fix = "write a number such as -0.01 or 1e5"
         raise BadReward("a reward must be a finite number", where=value.where, fix=fix)
-    return repr(number)
+    return (isinstance(number, Written) and number.digits) or repr(number)

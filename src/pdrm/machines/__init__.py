@@ -1,6 +1,6 @@
 """What is rewarded: machines that read labels and pay (Sections 2, 3 and 5 of the paper).
 
-Read `guards` (which labels a rule reads), `transitions` (a rule), `configurations` (state and stack, steps, runs) and `pushdown`
+Read `guards` (which labels a rule reads), `rewards` (what is paid, exactly), `transitions` (a rule), `configurations` (state and stack, steps, runs) and `pushdown`
 (Definition 1, the specification of all that runs). `reward_machine` and `counting` are the other two kinds; `conversions` turns
 one kind into another where the theory allows it. A machine is checked when it is built: `wellformed` has the checks that
 all kinds share, with `alphabet` for questions about all labels; `pushdown_analysis` and `zero_patterns` know which

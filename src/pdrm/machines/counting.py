@@ -16,7 +16,8 @@ from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.findings import inspect_counting
 from pdrm.machines.guards import Guard, Label
-from pdrm.machines.transitions import Otherwise, Rule, number_text
+from pdrm.machines.rewards import number_text
+from pdrm.machines.transitions import Otherwise, Rule
 from pdrm.machines.wellformed import find_faults
 from pdrm.machines.zero_patterns import (
     ANY_VALUE,

@@ -8,6 +8,7 @@ only, so that it passes unchanged into Numba and JAX.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.rewards import Written
 from pdrm.machines.transitions import Transition
 from pdrm.machines.zero_patterns import ANY_VALUE, ZERO
 
@@ -70,12 +72,13 @@ class Table(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """One row of the table. The reward is kept as its hexadecimal text, which tells -0.0 from 0.0."""
+    """One row of the table. The reward is kept as its hexadecimal text, which tells -0.0 from 0.0, and as it was written."""
 
     target: int
     pops: int
     push: Symbols
     reward: str
+    written: Fraction | None
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -92,14 +95,14 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
     tops = (None, *machine.stack)
     start, bottom = states[machine.start], symbols[machine.stack[0]]
-    moves = {_Move(start, 0, (bottom,), (0.0).hex()): BEGIN}
+    moves = {_Move(start, 0, (bottom,), *_reward(0.0)): BEGIN}
     move = np.full((len(states), len(labels), len(tops)), UNDEFINED_MOVE, np.int32)
     silent = np.full((len(states), len(tops)), UNDEFINED_MOVE, np.int32)
     for state in machine.states:
         at, otherwise = states[state], None
         if machine.otherwise.action != "error":
             target = machine.otherwise.target or state
-            otherwise = _Move(states[target], 0, (), float(machine.otherwise.reward).hex())
+            otherwise = _Move(states[target], 0, (), *_reward(machine.otherwise.reward))
         for position, top in enumerate(tops):
             rule = machine.rule(state, None, top)
             if rule is not None:
@@ -130,7 +133,29 @@ def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dic
     pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
     push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
-    return _Move(states[rule.target], int(top is not None and not kept), push, float(rule.reward).hex())
+    return _Move(states[rule.target], int(top is not None and not kept), push, *_reward(rule.reward))
+
+
+def _reward(reward: float) -> tuple[str, Fraction | None]:
+    return float(reward).hex(), reward.exact if isinstance(reward, Written) else None
+
+
+def list_rewards(machine: PushdownRewardMachine, labels: Sequence[Label], table: Table) -> list[float]:
+    """[move]: the reward as the machine has it, which may be `Written` with more digits than a float holds.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> list_rewards(letter := catalogue("letter"), [frozenset("C")], tabulate(letter, [frozenset("C")]))
+    [0.0, -0.01, 1.0, -0.01]
+    """
+    found, tops = [0.0] * len(table.target), (None, *machine.stack)
+    for cells in (table.move, table.silent[:, np.newaxis, :]):
+        for move, place in zip(*np.unique(cells, return_index=True), strict=True):
+            if move != UNDEFINED_MOVE:
+                u, column, top = np.unravel_index(place, cells.shape)
+                label = labels[column] if cells is table.move else None
+                rule = machine.rule(machine.states[u], label, tops[top])
+                found[move] = (machine.otherwise if rule is None else rule).reward
+    return found
 
 
 def _columns(moves: dict[_Move, int]) -> tuple[Integers, Integers, Integers, Integers, Rewards]:

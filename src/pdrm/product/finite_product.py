@@ -18,9 +18,10 @@ from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import Integers, tabulate
+from pdrm.machines.tables import Integers, list_rewards, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, States, Steps, add, expand
+from pdrm.product.rationals import ExactSteps
 
 FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
@@ -94,6 +95,7 @@ class FiniteProduct:
         """[start]: its product state, or END where there is none or it has no chance."""
         self.start_paid = np.zeros(len(self.starts))
         """[start]: what the machine pays before the first action."""
+        self._exact: ExactSteps | None = None
         self._start()
 
     def __len__(self) -> int:
@@ -128,6 +130,15 @@ class FiniteProduct:
     def steps(self) -> Steps:
         """Every step, as kernels read them."""
         return Steps(self.next, self.reward, self.place, self.probability)
+
+    @property
+    def exact(self) -> ExactSteps:
+        """Every step of the states that have been expanded, in fractions."""
+        if self._exact is None:
+            rewards = list_rewards(self.machine, self.domain.labels, self.table)
+            self._exact = ExactSteps(self.domain.arrays, self.table, rewards)
+        self._exact.follow(self.states, self.stacks, len(self))
+        return self._exact
 
     def average_over_starts(self, value: Floats) -> float:
         """The expected value of an episode by these values of states, with what is paid before the first action."""
