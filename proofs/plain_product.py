@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.configurations import Configuration, Step
+from pdrm.machines.configurations import Configuration, Move, Step
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.finite_product import Bound, FiniteProduct
@@ -51,6 +51,12 @@ class Plain:
         return all(self.ways)
 
 
+@cache
+def fraction(number: float) -> Fraction:
+    """The fraction that a reward or a probability of these products was drawn as."""
+    return Fraction(number).limit_denominator(1000)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A random product and how to solve it."""
@@ -59,6 +65,8 @@ class Case:
     machine: PushdownRewardMachine
     bound: Bound
     discount: Fraction
+    pays: Callable[[Move], Fraction] = lambda move: fraction(move.reward)
+    """What a move pays, as it was drawn."""
 
     def product(self) -> FiniteProduct:
         """The product as the package builds it, not yet explored."""
@@ -70,12 +78,6 @@ class Case:
         return f"{described(self.machine)}\n{arrays}\nlabels {labels}\n{self.bound}, discount {self.discount}"
 
 
-@cache
-def fraction(number: float) -> Fraction:
-    """The fraction that a reward or a probability of these products was drawn as."""
-    return Fraction(number).limit_denominator(1000)
-
-
 def plain_product(case: Case, most: int) -> Plain:
     """Walk through the product by the readable machine, one step further at a time, until nothing is open that is within
     the bound, or there are more states than `most`."""
@@ -85,10 +87,10 @@ def plain_product(case: Case, most: int) -> Plain:
     for s, label, chance in zip(*begins, strict=True):
         if chance == 0:
             continue
-        at, paid = begin.after, _paid(begin)
+        at, paid = begin.after, _paid(case, begin)
         if label != NO_LABEL and at.state not in case.machine.final:
             step = case.machine.step(at, case.domain.labels[label])
-            at, paid = step.after, paid + _paid(step)
+            at, paid = step.after, paid + _paid(case, step)
         plain.starts.append(Way(fraction(chance), paid, _number(case, plain, s, at)))
     while len(plain.ways) < len(plain.states) <= most:
         for key in list(plain.states)[len(plain.ways) :]:
@@ -97,13 +99,18 @@ def plain_product(case: Case, most: int) -> Plain:
     return plain
 
 
+def keys(product: FiniteProduct) -> list[Key]:
+    """The states of a product, readable."""
+    return [(int(product.place[x]), product.machine_state(x), product.stack(x)) for x in range(len(product))]
+
+
 def most_paid(plain: Plain) -> Fraction:
     """The largest reward, or the largest loss, of a step."""
     return max((abs(way.paid) for rows in plain.ways for row in rows for way in row), default=Fraction(0))
 
 
-def _paid(step: Step) -> Fraction:
-    return sum((fraction(move.reward) for move in step.moves), Fraction(0))
+def _paid(case: Case, step: Step) -> Fraction:
+    return sum((case.pays(move) for move in step.moves), Fraction(0))
 
 
 def _number(case: Case, plain: Plain, s: int, at: Configuration) -> int:
@@ -129,7 +136,7 @@ def _ways(case: Case, plain: Plain, key: Key, action: tuple[int, int], here: Con
         if chance == 0:
             continue
         step = case.machine.step(here, case.domain.labels[arrays.label[place]])
-        paid = fraction(float(arrays.reward[place])) + _paid(step)
+        paid = fraction(float(arrays.reward[place])) + _paid(case, step)
         s, at = int(arrays.next[place]), step.after
         above = case.bound.height is not None and len(at.stack) > case.bound.height
         over = at.state in case.machine.final or bool(arrays.terminal[s])

@@ -190,6 +190,15 @@ PROOFS = (
         say=answers_text,
     ),
     Proof(
+        name="exactness",
+        group=ANALYSIS,
+        promise="A yes or a no holds for the numbers as they were written, to the last digit, and a certificate that rests on other numbers is rejected.",
+        compared="answers about machines written with rewards of 1 to 17 digits that nearly tie, fortunes that no rule in reach pays, and discounts from 0.001 to the last float below 1, with policy iteration and all k-policies in fractions; certificates with forged ones",
+        unit="products",
+        target=10_000,
+        check="proofs.exactness:check",
+    ),
+    Proof(
         name="sizes",
         group=ANALYSIS,
         promise="No task has more stacks or table rows than the bounds say, and those that are counted are those there are.",

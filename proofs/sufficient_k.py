@@ -18,9 +18,8 @@ from pdrm.analysis.sufficient_k import NO, UNDECIDED, YES, Answer, answer_questi
 from pdrm.errors import UnboundedStep
 from proofs.certificates import Certified
 from proofs.k_policies import Truth
-from proofs.plain_product import END, Case, Key
+from proofs.plain_product import END, Case, Key, keys
 from proofs.random_products import random_case
-from proofs.values import keys
 
 PRODUCTS = 40
 MOST_STATES = 11

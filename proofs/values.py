@@ -20,7 +20,7 @@ from pdrm.analysis.exact import solve_exactly
 from pdrm.analysis.values import bound_values
 from pdrm.errors import UnboundedStep
 from pdrm.product.finite_product import Bound, FiniteProduct
-from proofs.plain_product import END, Case, Plain, fraction, most_paid, plain_product
+from proofs.plain_product import END, Case, Plain, fraction, keys, most_paid, plain_product
 from proofs.random_products import LARGE, REWARDS, random_case
 from proofs.storm import Bounds, exact_solution, sound_solution
 
@@ -133,11 +133,6 @@ def explored(case: Case, plain: Plain) -> FiniteProduct:
     assert not product.frontier.size, f"{case}\nfrontier: {product.frontier}"
     assert set(keys(product)) == set(plain.states), f"{case}\n{keys(product)}, not {list(plain.states)}"
     return product
-
-
-def keys(product: FiniteProduct) -> list[tuple[int, str, tuple[str, ...]]]:
-    """The states of a product, readable."""
-    return [(int(product.place[x]), product.machine_state(x), product.stack(x)) for x in range(len(product))]
 
 
 def numbers(product: FiniteProduct, plain: Plain) -> list[int]:

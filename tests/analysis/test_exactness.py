@@ -1,5 +1,6 @@
 """What exact numbers depend on: how floats are read, sums that round, chances of 0, a discount of 0, depths, large components."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,9 @@ from pdrm.analysis.values import bound_values
 from pdrm.bench.analysis_bench import bounded
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
+from pdrm.language.json_form import to_json
 from pdrm.language.loading import catalogue, parse
+from pdrm.language.writer import to_text
 from pdrm.product.finite_product import Bound, FiniteProduct
 
 STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay {0}\nu -> end : a, eps / eps, {1}\nu -> end : b, eps / eps, {2}\n"
@@ -25,6 +28,67 @@ def test_rewards_that_floats_add_up_wrongly_still_tie():
     found = find_optimal(FiniteProduct(where, machine), 0.9)
     assert found.exact[0] == Fraction(3, 10)
     assert found.surely[0] == 0b11
+
+
+NEARLY = (
+    "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
+    "u -> v : a, # / A #, 0\nu -> v : b, # / #, 0\nv -> end : a, # / #, 0.3\nv -> end : b, # / #, {0}\n"
+    "v -> end : a, A / A, {0}\nv -> end : b, A / A, 0.3\n"
+)
+"""After a the better action is a, after b it is b: by very little."""
+
+
+def test_rewards_are_what_was_written_whatever_a_rule_pays_that_never_applies():
+    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
+    for reward in ("0.3000012345678", "0.30000000000000001", "0.3000000000000000000000000000001"):
+        for far in ("", "far -> end : a, # / #, 1e10\n", "far -> end : a, # / #, 1e290\n"):
+            for machine in (
+                written := parse(NEARLY.format(reward) + far),
+                parse(to_text(written)),
+                parse(to_json(written)),
+            ):
+                report = check_k(where, machine, ks=[0], discount=0.9)
+                assert [answer.verdict for answer in report.answers[0].values()] == ["no", "no", "yes"]
+                assert find_fault(where, machine, report.certificate(0, "start")) is None
+
+
+def test_the_discount_is_below_1_however_near():
+    """To wait pays nothing, whatever a discount of 1 would say of values that are never paid out."""
+    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
+    machine = parse(STAY.format(0, 0, 1).replace("u -> end : a, eps / eps, 0\n", ""))
+    for discount in (0.99, 0.9999999999999996, 0.9999999999999999):
+        report = check_k(where, machine, ks=[0], discount=discount)
+        proof = report.certificate(0, "everywhere")
+        assert report.optimal.exact[0] == 1
+        assert find_fault(where, machine, proof) is None
+        forged = replace(proof, exact={"0": "100"}, lower=[100.0], upper=[100.0], choice=[(0, 0, [], 0)])
+        assert "exact value" in find_fault(where, machine, forged)
+        assert "stand for" in find_fault(where, machine, replace(forged, guesses={repr(discount): "1"}))
+
+
+def test_a_chain_of_silent_moves_rounds_by_no_more_than_is_known():
+    """Two hundred times 0.1 are 20, and less in floats: the interval holds the true value."""
+    chain = "".join(f"u{i} -> u{i + 1} : eps, z / z, 0.1\n" for i in range(200))
+    text = f"name m\nevents a\nstack #\nstart u\nfinal u200\notherwise stay 0\nu -> u0 : a, z / z, 0\n{chain}"
+    where, machine = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9), parse(text)
+    report = check_k(where, machine, ks=[0])
+    values = report.optimal.values
+    assert report.optimal.exact[0] == 20
+    assert values.lower[0] <= 20 <= values.upper[0]
+    assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
+
+
+def test_a_number_that_was_computed_is_guessed_and_the_certificate_says_so():
+    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[1 / 3, 0.0]], step_limit=9)
+    machine = parse(STAY.format(0, 0, 0))
+    report = check_k(where, machine, ks=[0])
+    proof = report.certificate(0, "everywhere")
+    assert report.optimal.exact[0] == Fraction(1, 3)
+    assert proof.guesses == {"0.3333333333333333": "1/3"}
+    assert find_fault(where, machine, proof) is None
+    assert find_fault(where, machine, replace(proof, guesses={})) is not None
+    assert "stand for" in find_fault(where, machine, replace(proof, guesses={"0.3333333333333333": "1/4"}))
+    assert "not computed" in find_fault(where, machine, replace(proof, guesses={**proof.guesses, "0.5": "1/2"}))
 
 
 def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():

@@ -4,6 +4,7 @@ import pytest
 
 from proofs import (
     command_lines,
+    exactness,
     hierarchical,
     jax_machine,
     learners,
@@ -25,6 +26,7 @@ AT_LEAST = {
     "values": 10_000,
     "exact-values": 10_000,
     "sufficient-k": 10_000,
+    "exactness": 10_000,
     "learners": 50_000,
     "hierarchical": 50_000,
 }
@@ -56,6 +58,13 @@ def test_command_lines():
 def test_values():
     assert values.check(seed=0, products=8)["cases"] >= 8
     assert values.check_exact(seed=0, products=8)["cases"] == 8
+
+
+def test_exactness():
+    counted = exactness.check(seed=0, products=10)
+    assert counted["cases"] == 10
+    assert min(counted[name] for name in ("yes", "no", "next to 1", "forged ones rejected")) > 0
+    assert counted["certificates accepted"] == counted["yes"]
 
 
 def test_sufficient_k():

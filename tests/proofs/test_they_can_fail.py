@@ -5,11 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pdrm.language import json_form, syntax
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
-from proofs import hierarchical, jax_machine, learners, round_trip, water_twin, wrapping
+from proofs import exactness, hierarchical, jax_machine, learners, round_trip, water_twin, wrapping
+
+
+def test_rewards_that_are_read_as_floats(monkeypatch):
+    monkeypatch.setattr(syntax, "read_decimal", float)
+    monkeypatch.setattr(json_form, "read_decimal", float)
+    with pytest.raises(AssertionError, match="state"):
+        exactness.check(seed=0, products=40)
 
 
 def test_a_writer_that_forgets_a_rule(monkeypatch):

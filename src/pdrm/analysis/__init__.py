@@ -1,7 +1,7 @@
 """What can be proved: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
 
 `values` (with `value_kernel` and `graph_kernel`) bounds the value of every product state, `top_abstraction` those beyond the
-frontier; `exact` finds values in fractions where ties matter (`rationals`: the exact numbers that floats stand for);
+frontier; `exact` finds values in fractions where ties matter;
 `optimal` says which actions are optimal, as far as there is time (`time_limit`). `sufficient_k` asks the three questions about
 k, with `from_start` and `k_gap`; `check_k` is the report. `certificate` keeps what proves a yes, and `checker` checks it with
 nothing of the solver. `reach` and `sizes` count tables, and `size_claims` measures the paper's claims about them.

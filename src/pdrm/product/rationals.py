@@ -24,6 +24,8 @@ from pdrm.product.finite_kernel import Flags, Numbers, States
 DENOMINATORS = tuple(10**places for places in range(1, 7))
 AT_ONCE = 50_000
 """States whose rewards are added up together."""
+MOST_PAIRS = 1_000_000
+"""Pairs of a sum and a move that are looked up in a table."""
 BY_CHANCE = 1e-6
 """How likely a number may be to lie so near to a fraction of that size by chance."""
 
@@ -158,12 +160,22 @@ class ExactSteps:
 
     def _pay(self, paid: Numbers, taken: Integers) -> Numbers:
         """The numbers of what was paid before and by these moves."""
-        kinds, inverse = np.unique(paid * len(self.of_move) + taken, return_inverse=True)
-        pairs = [divmod(kind, len(self.of_move)) for kind in kinds.tolist()]
-        for before, move in pairs:
+        pair, size = paid * len(self.of_move) + taken, len(self.numbers) * len(self.of_move)
+        if size > MOST_PAIRS:
+            kinds, pair = np.unique(pair, return_inverse=True)
+        else:  # as a table: nothing is sorted
+            present = np.zeros(size, np.bool_)
+            present[pair] = True
+            kinds = np.flatnonzero(present)
+        for before, move in (pairs := [divmod(kind, len(self.of_move)) for kind in kinds.tolist()]):
             if (before, move) not in self._sums:
                 self._sums[before, move] = self._add(self.numbers[before] + self.of_move[move])
-        return np.array([self._sums[pair] for pair in pairs], np.int64)[inverse]
+        sums = np.array([self._sums[pair] for pair in pairs], np.int64)
+        if size <= MOST_PAIRS:
+            table = np.zeros(size, np.int64)
+            table[kinds] = sums
+            sums = table
+        return sums[pair]
 
     def _add(self, number: Fraction) -> int:
         """The number of a fraction, a new one if it is new."""
