@@ -45,7 +45,7 @@ def test_for_programs(pdrm, proof):
     [
         ({"k": 4}, "optimal actions of"),
         ({"lower": [0.0] * 5}, "the lower bound of state"),
-        ({"discount": "much"}, "it is damaged"),
+        ({"discount": "much"}, "the discount is not a number"),
         ({"states": [[0, 99, 0]]}, "it is damaged"),
         ({"machine": "letter"}, "it is about another task"),
         ({"format": "other"}, "not a certificate of this version"),

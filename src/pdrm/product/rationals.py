@@ -175,7 +175,8 @@ class ExactSteps:
             table = np.zeros(size, np.int64)
             table[kinds] = sums
             sums = table
-        return sums[pair]
+        found: Numbers = sums[pair]
+        return found
 
     def _add(self, number: Fraction) -> int:
         """The number of a fraction, a new one if it is new."""
