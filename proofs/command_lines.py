@@ -139,7 +139,7 @@ def furnish(folder: Path) -> None:
     (folder / "deep.json").write_text("[" * 100_000)
     (folder / "deep.toml").write_text("a = " + "[" * 100_000)
     (folder / "study.toml").write_text(STUDY)
-    (folder / "proof.json").write_text('{"format": "pdrm certificate 1"}')
+    (folder / "proof.json").write_text('{"format": "pdrm certificate 2"}')
 
 
 def command_line(chance: Random, options: dict[str, list[str]]) -> list[bytes]:
