@@ -68,7 +68,7 @@ def write_machine(random: Random, machine: PushdownRewardMachine) -> tuple[Pushd
         text = re.sub(r'(?<="reward": )[^}]*', lambda _: next(left), to_json(machine))
     else:
         text = re.sub(r"(?m)^(otherwise .* |.*->.*, +)\S+$", lambda found: found[1] + next(left), to_text(machine))
-        fortune = f"{random.choice('+-')}{random.randint(1, 9)}e{random.choice((5, 10, 100, 290))}"
+        fortune = f"{random.choice('+-')}{random.randint(1, 9)}e{random.choice((5, 10, 100, 250))}"
         if random.random() < 0.7:
             text = re.sub(r"(?m)^states .*$", r"\g<0> far", text) + f"far -> far : true, z / z, {fortune}\n"
     read = parse(text)

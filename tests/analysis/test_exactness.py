@@ -41,7 +41,7 @@ NEARLY = (
 def test_rewards_are_what_was_written_whatever_a_rule_pays_that_never_applies():
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
     for reward in ("0.3000012345678", "0.30000000000000001", "0.3000000000000000000000000000001"):
-        for far in ("", "far -> end : a, # / #, 1e10\n", "far -> end : a, # / #, 1e290\n"):
+        for far in ("", "far -> end : a, # / #, 1e10\n", "far -> end : a, # / #, 1e250\n"):
             for machine in (
                 written := parse(NEARLY.format(reward) + far),
                 parse(to_text(written)),
