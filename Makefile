@@ -24,7 +24,7 @@ test: .venv/dev.done ## set up, lint, type-check, test
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 reproduce: .venv/core.done ## set up, run the paper's tabular experiments, judge its claims, write the report
 	$(BIN)/python -m pdrm reproduce
