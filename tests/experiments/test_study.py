@@ -8,8 +8,9 @@ import pdrm
 from pdrm.errors import BadSetting, BadStudy, CannotOpen, PdrmError, UnknownMachine, UnknownStudy
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_figures import ON_REQUEST, STUDIES, figures
-from pdrm.experiments.study import MOST_SEEDS, Study, plan
+from pdrm.experiments.study import Study, plan
 from pdrm.language.loading import catalogue_text
+from pdrm.learning.agents import MOST_SEEDS
 from tests.experiments.small import small_study
 
 

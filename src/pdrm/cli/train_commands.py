@@ -14,7 +14,7 @@ import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
 from pdrm.errors import BadSetting, UnknownDomain, did_you_mean
-from pdrm.learning.agents import AGENTS, MOST, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
+from pdrm.learning.agents import AGENTS, MOST, MOST_SEEDS, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
 
 if TYPE_CHECKING:
     from pdrm.learning.agents import Agent
@@ -77,7 +77,6 @@ def train(
     from pdrm.experiments.monitor import monitor
     from pdrm.experiments.sinks import check_sink
     from pdrm.experiments.store import Store
-    from pdrm.experiments.study import MOST_SEEDS
     from pdrm.files import ensure_folder
     from pdrm.learning.run import RunSpec
     from pdrm.task import Task

@@ -22,7 +22,7 @@ from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.learning.agents import Agent, read_agent
+from pdrm.learning.agents import MOST_SEEDS, Agent, read_agent
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, Task
@@ -34,8 +34,6 @@ FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
 """What a study may be called."""
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
-MOST_SEEDS = 100_000
-"""More is a slip of the keyboard."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ MOST = 2**31 - 1
 """The largest number of episodes, steps or updates."""
 MOST_TEST_EPISODES = 1_000_000
 """Per test: the return of each of them is kept."""
+MOST_SEEDS = 100_000
+"""More is a slip of the keyboard."""
 LONGEST_K = 100
 """Digits. A shorter k that is too large for a table is refused with it."""
 FULL, NOTHING = "full", "none"
