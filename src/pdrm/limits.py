@@ -1,7 +1,8 @@
 """What reading may cost: every limit on files and texts that come from outside, in one place.
 
-A file may be damaged or hostile, and a small one can stand for something endless. Within these limits reading anything ends
-within two seconds and half a gigabyte, with the thing that was read or with an error that has a place. Whatever loops over
+A file may be damaged or hostile, and a small one can stand for something endless. These limits are meant to let reading
+anything end in about two seconds and half a gigabyte, with the thing that was read or with an error that has a place (the
+largest domains and certificates were not measured; `MOST_SECONDS` is the backstop for texts). Whatever loops over
 what a file says counts its steps with `spend`; outside of `reading`, where a machine is built in Python, nothing is counted.
 """
 

@@ -22,7 +22,7 @@ import numpy as np
 from pdrm.analysis.certificate import Certificate, format_fraction
 from pdrm.analysis.from_start import class_of
 from pdrm.analysis.k_gap import Gap, measure_gap
-from pdrm.analysis.optimal import Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
+from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
 from pdrm.analysis.sufficient_k import (
     NO,
     QUESTIONS,
@@ -54,8 +54,6 @@ CLOSED = 200_000
 """A product with no more states than this is explored completely."""
 ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
-MOST_STATES = 1_500_000
-"""States explored for their sake, at most."""
 SECONDS = 60.0
 """How long the search takes at most."""
 EXPLORING = 0.75

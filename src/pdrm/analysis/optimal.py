@@ -25,6 +25,8 @@ Watch = Callable[[int, int], None]
 """Called now and then with the number of states so far, and how many there may be at most."""
 MOST_ACTIONS = 62
 """Actions of a domain at most: sets of them are bits of a signed 64-bit number."""
+MOST_STATES = 1_500_000
+"""States explored at most, unless told otherwise."""
 MOST_EXACT = 60_000
 """States whose values are computed as fractions at most."""
 MOST_TIED = 300_000
@@ -77,7 +79,7 @@ def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
-    most: int = 1_500_000,
+    most: int = MOST_STATES,
     rounds: int = 1_000,
     watch: Watch | None = None,
 ) -> Optimal:
@@ -90,7 +92,7 @@ def deepen(  # noqa: PLR0913, PLR0917 - as above
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
-    most: int = 1_500_000,
+    most: int = MOST_STATES,
     rounds: int = 1_000,
     watch: Watch | None = None,
     known: Known | None = None,
