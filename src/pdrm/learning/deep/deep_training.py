@@ -69,6 +69,9 @@ Numbers = dict[str, Any]
 RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
 
+LEAST_ROOM = 16
+"""Metrics of so many iterations have room in any program, so that short ones share one: compiling takes seconds."""
+
 TESTS = 0x7E57
 """What tells the keys of tests from those of training."""
 
@@ -89,7 +92,7 @@ class DeepTraining:
         networks = [algorithm.new_network(self.product, self.settings, np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
-        self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=2)
+        self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=3)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
 
     @property
@@ -99,7 +102,9 @@ class DeepTraining:
 
     def advance(self, iterations: int) -> Any:
         """So many iterations more; returns what each came to, [runs, iterations] each."""
-        self.state, metrics = self._advance_compiled(iterations, self.numbers, self.state)
+        room = max(LEAST_ROOM, 1 << (iterations - 1).bit_length())
+        self.state, metrics = self._advance_compiled(room, iterations, self.numbers, self.state)
+        metrics = jax.tree.map(lambda values: values[:, :iterations], jax.device_get(metrics))
         self.iterations += iterations
         tally = metrics.tally
         check_played(tally, self.product.machine.depth)
@@ -116,10 +121,19 @@ class DeepTraining:
     def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
         return self.algorithm.begin(*self.task(numbers), network, key)
 
-    def _advance(self, iterations: int, numbers: Numbers, state: Any) -> tuple[Any, Any]:
+    def _advance(self, room: int, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Any]:
+        """So many iterations, and what each came to in the first of `room` places: one program for every number that fits."""
+
         def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
             iterate = partial(self.algorithm.iterate, *self.task(numbers))
-            return jax.lax.scan(lambda now, _: iterate(now), state, None, length=iterations)
+
+            def once(index: jax.Array, carried: tuple[Any, Any]) -> tuple[Any, Any]:
+                now, metrics = iterate(carried[0])
+                return now, jax.tree.map(lambda kept, value: kept.at[index].set(value), carried[1], metrics)
+
+            kinds = jax.eval_shape(iterate, state)[1]
+            empty = jax.tree.map(lambda kind: jnp.zeros((room, *kind.shape), kind.dtype), kinds)
+            return jax.lax.fori_loop(0, iterations, once, (state, empty))
 
         return jax.vmap(advance)(numbers, state)
 
