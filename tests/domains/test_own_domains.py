@@ -184,12 +184,26 @@ def test_frozen_lake():
 
 def test_taxi():
     env = gymnasium.make("Taxi-v4")
-    taxi = from_gymnasium(env, lambda s, a, t: {"pick"} if a == 4 and s != t else ())
+    taxi = from_gymnasium(env, lambda s, a, t, _info: {"pick"} if a == 4 and s != t else ())
     check_domain(taxi)
     assert taxi.states == 500  # no copies: states of a delivered passenger are entered by delivering only
     assert taxi.arrays.terminal.sum() == 4
     assert len(taxi.arrays.start_state) == 300
     assert taxi.arrays.reward.max() == 20
+
+
+def test_taxi_without_its_own_reward_and_end():
+    env = gymnasium.make("Taxi-v4")
+    bare = from_gymnasium(env, lambda *_: set())
+    taxi = from_gymnasium(env, lambda *_: set(), reward_weight=0, ignore_end=True, state_names=lambda s: f"taxi {s}")
+    check_domain(taxi)
+    assert (taxi.arrays.reward.any(), taxi.arrays.terminal.any(), taxi.describe(499)) == (False, False, "taxi 499")
+    np.testing.assert_array_equal(taxi.arrays.next[:, :5], bare.arrays.next[:, :5])
+    half = from_gymnasium(env, lambda *_: set(), reward_weight=0.5)
+    np.testing.assert_array_equal(half.arrays.reward, bare.arrays.reward / 2)
+    seen = []
+    from_gymnasium(env, lambda *step: seen.append(step[3]["env"] is env) or ())
+    assert all(seen)
 
 
 def test_cliff_walking():
@@ -280,8 +294,8 @@ def test_environments_that_cannot_be_read():
         from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={4: 1.0})
     with pytest.raises(BadDomainSetting, match="a set of events"):
         from_gymnasium(Tabled(LEAVING), lambda *_: "goal", step_limit=9)
-    for labels in (lambda _s, _a, _t, _info: set(), "info"):
-        with pytest.raises(BadDomainSetting, match=r"labels\(state, action, next_state\)"):
+    for labels in (lambda _s, _a, _t: set(), "info"):
+        with pytest.raises(BadDomainSetting, match=r"labels\(state, action, next_state, info\)"):
             from_gymnasium(Tabled(LEAVING), labels, step_limit=9)
     with pytest.raises(BadDomainSetting, match="start="):
         from_gymnasium(Tabled(LEAVING, starts=(0, 1)), entering({}), step_limit=9)

@@ -60,7 +60,7 @@ def test_captions_and_notes_are_seen_however_long():
 
 
 def test_environments_render_what_is_there_and_need_nothing_to_be_imported():
-    for name in (*names(), from_gymnasium(gymnasium.make("Taxi-v4"), lambda _s, _a, _t: set())):
+    for name in (*names(), from_gymnasium(gymnasium.make("Taxi-v4"), lambda *_: set())):
         env = FiniteEnv(name, render_mode="rgb_array")
         assert env.render() is None
         env.reset(seed=0)

@@ -1,6 +1,7 @@
 """Small tasks on other people's environments that need a stack, and an environment that plays back a script."""
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 
 import pdrm
@@ -88,3 +89,52 @@ class Script(gymnasium.Env):
         over = self.at == len(self.word) - 1
         info = {"label": self.word[self.at], "at": self.at}
         return self.at, 0.5, over and self.ends == "terminated", over and self.ends == "truncated", info
+
+
+class Room(gymnasium.Env):
+    """A small world that observes as MiniGrid does: a picture of codes, a direction and a text; entering 3 ends it and pays 1."""
+
+    observation_space = spaces.Dict(
+        {
+            "direction": spaces.Discrete(4),
+            "image": spaces.Box(0, 255, (2, 2, 1), np.uint8),
+            "mission": spaces.Text(20),
+            "body": spaces.Dict({"speed": spaces.Box(-1, 1, (2,), np.float32)}),
+        }
+    )
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.at = 0
+
+    def _seen(self):
+        image = np.full((2, 2, 1), self.at % 256, np.uint8)
+        speed = np.array([0.5, -0.5], np.float32)
+        return {"direction": self.at % 4, "image": image, "mission": "go home", "body": {"speed": speed}}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.at = 0
+        return self._seen(), {"fuel": 9}
+
+    def step(self, action):
+        self.at += 1 if action else -1
+        return self._seen(), float(self.at == 3), self.at == 3, False, {"fuel": 9 - self.at}
+
+
+TRIP = pdrm.parse("""
+name      trip
+events    far empty
+stack     # X
+start     out
+final     home
+otherwise stay 0
+out  -> back : far,   z / X z, 2
+back -> home : empty, X / eps, 5
+""")
+
+
+def watch_room(_before, _action, _after, info):
+    """Looks at the environment itself, and at what it reports."""
+    far = {"far"} if info["env"].unwrapped.at == 3 else set()
+    return far | ({"empty"} if info["fuel"] < 6 else set())

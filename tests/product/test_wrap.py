@@ -12,7 +12,7 @@ import pdrm
 from pdrm.errors import EpisodeOver
 from pdrm.product.labelling import snapshot
 from proofs.random_machines import random_machine
-from tests.product.tasks import COINS, Script, corridor, shopping
+from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
 A, B, C = (frozenset(letter) for letter in "ABC")
 NOTHING = frozenset()
@@ -253,3 +253,28 @@ def test_spaces_of_any_kind_are_kept():
     env = pdrm.wrap(gymnasium.make("Blackjack-v1"), "letter", lambda *_: set())
     assert isinstance(env.observation_space["observation"], spaces.Tuple)
     assert env.reset(seed=1)[0] in env.observation_space
+
+
+def test_the_environments_reward_and_end_can_be_switched_off():
+    def play(**settings):
+        env = pdrm.wrap(Room(), TRIP, watch_room, **settings)
+        env.reset(seed=0)
+        return [step[1:3] for step in (env.step(1) for _ in range(3))], env
+
+    assert play()[0] == [(0, False), (0, False), (3, True)]
+    assert play(reward_weight=0)[0] == [(0, False), (0, False), (2, True)]
+    assert play(reward_weight=-0.5)[0] == [(0, False), (0, False), (1.5, True)]
+    steps, env = play(reward_weight=0, ignore_end=True)
+    assert steps == [(0, False), (0, False), (2, False)], "the environment says that it ended, and goes on"
+    *_, reward, terminated, _, info = env.step(1)
+    assert (reward, terminated) == (5, True)
+    assert info["machine"]["environment_reward"] == 0.0
+    assert not info["machine"]["environment_terminated"]
+    assert gymnasium.make(env.spec).ignore_end if env.spec else env.ignore_end
+    assert (env.reward_weight, copy.deepcopy(env).reward_weight) == (0, 0)
+
+
+def test_the_environment_is_for_labels_alone():
+    env = pdrm.wrap(Room(), TRIP, watch_room, labels_at_reset=lambda _, info: {"far"} if info["env"].at else set())
+    assert "env" not in env.reset(seed=0)[1]
+    assert "env" not in env.step(1)[4]

@@ -176,6 +176,16 @@ def test_functions_that_take_something_else_are_refused():
         pdrm.wrap(corridor(), COINS, shopping, labels_at_reset=lambda _observation: None)
 
 
+@pytest.mark.parametrize(
+    "given", [{"reward_weight": "none"}, {"reward_weight": float("inf")}, {"ignore_end": 1}], ids=str
+)
+def test_what_is_no_weight(given):
+    with pytest.raises(BadSetting, match="must be"):
+        pdrm.wrap(corridor(), COINS, shopping, **given)
+    with pytest.raises(BadSetting, match="must be"):
+        pdrm.from_gymnasium(corridor(), shopping, **given)
+
+
 def test_a_text_is_a_machine():
     assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS
 

@@ -5,7 +5,7 @@ from gymnasium import spaces
 
 import pdrm
 from pdrm.errors import BadSetting, CannotWrap, StackTooHigh
-from tests.product.tasks import COINS, Script, corridor, shopping
+from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
 A = frozenset("A")
 
@@ -120,3 +120,50 @@ def test_observations_are_the_callers_own(settings):
     array[:] = 9
     again = env.reset()[0]
     assert (again if settings else again["stack"]).max() < 9
+
+
+def test_the_entries_of_a_dictionary_stand_beside_the_machines():
+    env = pdrm.wrap(Room(), TRIP, watch_room)
+    assert list(env.observation_space) == ["body/speed", "direction", "image", "machine", "stack"], "texts are left out"
+    seen = env.reset(seed=0)[0]
+    assert seen in env.observation_space
+    assert (seen["direction"], seen["machine"], seen["stack"].tolist(), seen["image"].shape) == (0, 0, [1], (2, 2, 1))
+    told = pdrm.wrap(Room(), TRIP, watch_room, keys=["mission", "direction"])
+    assert list(told.observation_space) == ["mission", "direction", "machine", "stack"]
+    assert told.reset(seed=0)[0]["mission"] == "go home"
+    assert list(pdrm.wrap(Room(), TRIP, watch_room, keys="image").observation_space) == ["image", "machine", "stack"]
+
+
+def test_a_dictionary_is_flattened_as_gymnasium_does():
+    plain, flat = pdrm.wrap(Room(), TRIP, watch_room), pdrm.wrap(Room(), TRIP, watch_room, flatten=True)
+    pairs = [(plain.reset(seed=0)[0], flat.reset(seed=0)[0]), (plain.step(1)[0], flat.step(1)[0])]
+    for observation, vector in pairs:
+        assert vector in flat.observation_space
+        np.testing.assert_array_equal(vector, spaces.flatten(plain.observation_space, observation).astype(np.float32))
+    one = pdrm.wrap(Room(), TRIP, watch_room, flatten=True, keys=["direction"])
+    assert one.observation_space.shape == (4 + 3 + 3,)
+    one.reset(seed=0)
+    one.env._seen = lambda: {"direction": 4}
+    with pytest.raises(CannotWrap, match="not in the environment's Discrete"):
+        one.step(1)
+
+
+class Taken(Room):
+    observation_space = spaces.Dict({"machine": spaces.Discrete(2)})
+
+
+class Wordy(Room):
+    observation_space = spaces.Dict({"mission": spaces.Text(3), "words": spaces.Sequence(spaces.Discrete(2))})
+
+
+def test_entries_that_cannot_be_seen():
+    with pytest.raises(CannotWrap, match="`machine` already"):
+        pdrm.wrap(Taken(), TRIP, watch_room)
+    with pytest.raises(CannotWrap, match="no entry"):
+        pdrm.wrap(Wordy(), TRIP, watch_room)
+    with pytest.raises(CannotWrap, match="cannot be flattened"):
+        pdrm.wrap(Wordy(), TRIP, watch_room, keys=["words"], flatten=True)
+    with pytest.raises(BadSetting, match="did you mean `image`"):
+        pdrm.wrap(Room(), TRIP, watch_room, keys=["imag"])
+    with pytest.raises(BadSetting, match="entries of a dictionary"):
+        pdrm.wrap(corridor(), COINS, shopping, keys=["observation"])

@@ -7,7 +7,7 @@ from gymnasium.utils.env_checker import check_env
 
 import pdrm
 from tests.product.plain_q import learnt, mean_return
-from tests.product.tasks import COINS, ROUND_TRIP, corridor, shopping, sightseeing
+from tests.product.tasks import COINS, ROUND_TRIP, TRIP, Room, corridor, shopping, sightseeing, watch_room
 
 # Turn left as often as you like, step forward, then turn right as often: the way a nested task is undone.
 UNWIND = pdrm.parse("""
@@ -34,6 +34,50 @@ def turns(_before, action, _after, _info):
 def minigrid(**settings):
     wrappers = pytest.importorskip("minigrid.wrappers")
     return wrappers.ImgObsWrapper(gymnasium.make("MiniGrid-Empty-5x5-v0", **settings))
+
+
+# Through the door with the key, to the goal, and back through the door: what MiniGrid itself would end at the goal.
+DOOR_TWICE = pdrm.parse("""
+name      door-twice
+events    door goal
+exclusive door goal
+stack     # D
+start     out
+final     home
+otherwise stay 0
+out  -> out  : door, # / D #, 1
+out  -> back : goal, D / D,   1
+back -> home : door, D / eps, 1
+""")
+
+
+def standing_on(_before, _action, _after, info):
+    """What MiniGrid's observation does not say: the cell that the agent stands on."""
+    world = info["env"].unwrapped
+    cell = world.grid.get(*world.agent_pos)
+    return {cell.type} if cell is not None and cell.type in ("door", "goal") else set()
+
+
+def door_key(**form):
+    pytest.importorskip("minigrid")
+    bare = gymnasium.make("MiniGrid-DoorKey-5x5-v0", disable_env_checker=True)
+    return pdrm.wrap(bare, DOOR_TWICE, standing_on, reward_weight=0, ignore_end=True, **form)
+
+
+def test_minigrid_goes_on_after_its_goal():
+    env = door_key()
+    env.reset(seed=0)
+    world = env.unwrapped
+    world.agent_pos, world.agent_dir = (2, 3), 1  # beside the goal, at (3, 3), facing down
+    world.grid.set(2, 2, None)
+    paid = []
+    door = next((x, y) for x in range(5) for y in range(5) if getattr(world.grid.get(x, y), "type", "") == "door")
+    for place in (door, (3, 3), (2, 2), door):
+        world.agent_pos = place
+        _, reward, terminated, _, info = env.step(world.actions.done)
+        paid.append((reward, terminated))
+    assert paid == [(1, False), (1, False), (0, False), (1, True)]
+    assert info["machine"]["stack"] == ("#",)
 
 
 def test_the_coins_need_the_stack():
@@ -71,6 +115,7 @@ WRAPPED = {
     "FrozenLake": lambda **form: pdrm.wrap(corridor(), COINS, shopping, **form),
     "Taxi": lambda **form: pdrm.wrap(gymnasium.make("Taxi-v4"), ROUND_TRIP, sightseeing, **form),
     "MiniGrid": lambda **form: pdrm.wrap(minigrid(), UNWIND, turns, **form),
+    "MiniGrid's dictionary": door_key,
 }
 FORMS = [{}, {"flatten": True}, {"view": pdrm.TopK(0)}, {"view": pdrm.FullStack(), "depth": 300}]
 
@@ -82,7 +127,7 @@ def test_gymnasium_finds_nothing_wrong(name, form, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # to render without a display
     env = WRAPPED[name](**form)
     # MiniGrid's own wrapper cannot be made anew from its spec, as these two checks ask for.
-    own = name == "MiniGrid"
+    own = name.startswith("MiniGrid")
     check_env(env, skip_render_check=own, skip_close_check=own)
 
 
@@ -129,6 +174,17 @@ def test_dqn_learns_to_unwind_in_minigrid():
         here, reward, terminated, truncated, _ = env.step(int(agent.predict(here, deterministic=True)[0]))
         total, over = total + reward, terminated or truncated
     assert total > 2, "left, forward, right, forward pays 3; random play about -1"
+
+
+@pytest.mark.usefixtures("torch_alone")
+def test_agents_of_stable_baselines_take_dictionaries():
+    sb3 = pytest.importorskip("stable_baselines3")
+    small = {"device": "cpu", "buffer_size": 100, "learning_starts": 10, "policy_kwargs": {"net_arch": [4]}}
+    limited = gymnasium.wrappers.TimeLimit(Room(), 9)
+    for form, policy in (({"keys": ["direction", "body/speed"]}, "MultiInputPolicy"), ({"flatten": True}, "MlpPolicy")):
+        env = pdrm.wrap(limited, TRIP, watch_room, **form)
+        assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
+    assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
 
 
 def test_stable_baselines_own_vectors():

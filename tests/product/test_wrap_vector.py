@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 import pdrm
 from pdrm.errors import UnknownEvent
-from tests.product.tasks import COINS, Script, corridor, shopping
+from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
 # From Python 3.12 on, a fork beside other threads (pytest-xdist's) is warned about; Gymnasium forks by default.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -119,3 +119,13 @@ def test_resetting_some_without_autoreset():
     envs.step(np.zeros(2, int))
     observations, _ = envs.reset(options={"reset_mask": np.array([True, False])})
     assert observations["stack"].tolist() == [[1], [2]]
+
+
+def test_each_labelling_sees_its_own_environment():
+    envs = pdrm.product.wrap_vector([Room, Room], TRIP, watch_room, reward_weight=0, ignore_end=True)
+    envs.reset(seed=0)
+    for _ in range(3):
+        observations, rewards, terminated, _, infos = envs.step(np.array([1, 0]))
+    assert (rewards.tolist(), terminated.tolist()) == ([2, 0], [False, False])
+    assert infos["machine"]["state"].tolist() == ["back", "out"]
+    assert observations["body/speed"].shape == (2, 2)

@@ -42,6 +42,12 @@ def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
         wrapping.check(seed=0, episodes=20)
 
 
+def test_a_wrapper_that_forgets_the_weight(monkeypatch):
+    monkeypatch.setattr("pdrm.product.wrapping.check_weight", lambda _weight: 1.0)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=20)
+
+
 @pytest.mark.parametrize("part", ["_pop", "_push"])
 def test_a_stack_in_jax_that_is_not_moved(part, monkeypatch):
     monkeypatch.setattr(JaxMachine, part, lambda _self, words, *_symbol: words)

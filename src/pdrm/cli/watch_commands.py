@@ -64,6 +64,7 @@ def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
     action = "" if moment.action is None else domain.actions[moment.action]
     label = "none" if moment.label is None else label_text(moment.label)
     gained = sum(one.reward for one in moments[: number + 1])
+    own, pays = moment.environment_reward, any(one.environment_reward for one in moments)
     left = draw_text(domain, moment.state).split("\n")
     right = [
         f"step {number} of {len(moments) - 1}   {action}",
@@ -71,6 +72,7 @@ def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
         f"label  {label}",
         f"state  {moment.configuration.state}",
         f"reward {number_text(moment.reward)}   total {gained:g}",
+        *([f"  machine {number_text(moment.machine_reward)}   environment {number_text(own)}"] if pays else []),
         *(_counters if isinstance(spec.agent, CountingQ) else _stack)(moment.configuration.stack),
     ]
     width = max(len(line) for line in left) + 4

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
+from math import isfinite
+from numbers import Real
 from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, NoTransitionTable
+from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable
 
-Labelling = Callable[[int, int, int], Iterable[str]]
-"""The labelling function L(s, a, s') of the paper."""
+Labelling = Callable[[int, int, int, dict[str, Any]], Iterable[str]]
+"""The labelling function L(s, a, s') of the paper, called as in `pdrm.wrap`: its last argument holds the environment, as `env`."""
+CALL = "labels(state, action, next_state, info)"
 
 Row = list[tuple[float, int, float, bool]]
 RESETS = 100
@@ -24,8 +27,6 @@ RESETS = 100
 
 def takes(function: Callable[..., object], count: int) -> bool:
     """Whether a function can be called with this many arguments; assumed of functions without a signature (some of C).
-
-    Labelling functions come in two kinds that are easily confused.
 
     >>> takes(lambda s, a, t: set(), 3), takes(lambda s, a, t: set(), 4), takes(lambda *_: set(), 4)
     (True, False, True)
@@ -41,6 +42,21 @@ def takes(function: Callable[..., object], count: int) -> bool:
     return True
 
 
+def check_weight(weight: object) -> float:
+    """The weight of an environment's own reward."""
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not isfinite(weight):
+        fault = f"reward_weight is {weight!r}, but must be a finite number"
+        raise BadSetting(fault, fix="reward_weight=0 switches the environment's own reward off, 1 keeps it")
+    return float(weight)
+
+
+def check_flag(name: str, value: object) -> bool:
+    """A setting that is true or false."""
+    if not isinstance(value, bool):
+        raise BadSetting(f"{name} is {value!r}, but must be True or False", fix=f"{name}=True")
+    return value
+
+
 def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     env: Any,  # noqa: ANN401 - gymnasium itself is not needed to read its table
     labels: Labelling,
@@ -50,20 +66,32 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     start: Mapping[int, float] | None = None,
     events: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
-    state_names: Sequence[str] | None = None,
+    state_names: Sequence[str] | Callable[[int], str] | None = None,
+    reward_weight: float = 1.0,
+    ignore_end: bool = False,
     **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
-    """The domain of an environment and a labelling function; name and step limit are the environment's unless given.
+    """The domain of an environment that has a transition table `P`, with a labelling function.
+
+    env: the environment. labels: `labels(state, action, next_state, info)` returns the set of events true after a step, as for
+    `pdrm.wrap`; `info` is `{"env": env}`. name: of the domain; None: the environment's. step_limit: steps after which an episode is
+    cut off; None: the environment's. start: the probability of each state at reset; None: the environment's own. events: in their
+    order; None: those that the labels have, sorted. actions: their names; None: numbers. state_names: of all states, or a
+    function from a state to its name; None: numbers. reward_weight: what the environment's own reward is multiplied by; 0: the
+    machine alone pays. ignore_end: whether episodes go on where the environment itself would end them. words: `machine` (of the
+    catalogue, to use when none is named), `lowest` and `highest` return, `picture`, `tests`.
 
     >>> import gymnasium
     >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
-    >>> world = from_gymnasium(lake, lambda s, a, t: {"goal"} if t == 15 else set())
+    >>> world = from_gymnasium(lake, lambda s, a, t, info: {"goal"} if t == 15 else set())
     >>> world.name, world.states, world.step_limit, int(world.arrays.terminal.sum())
     ('FrozenLake-v1', 16, 100, 5)
     """
-    if not callable(labels) or not takes(labels, 3):
-        fault = f"{labels!r} cannot be called as labels(state, action, next_state)"
-        raise BadDomainSetting(fault, fix="lambda s, a, t: {'goal'} if t == 15 else set()")
+    if not callable(labels) or not takes(labels, 4):
+        fault = f"{labels!r} cannot be called as {CALL}"
+        raise BadDomainSetting(fault, fix="lambda s, a, t, info: {'goal'} if t == 15 else set()")
+    weight, goes_on = check_weight(reward_weight), check_flag("ignore_end", ignore_end)
+    told = {"env": env}
     called = name or str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
     table = _read_table(env, called)
     limit = step_limit if step_limit is not None else getattr(getattr(env, "spec", None), "max_episode_steps", None)
@@ -72,10 +100,18 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     begin = dict(start) if start is not None else _find_starts(env, called)
 
     def outcomes(state: int, action: int) -> list[Outcome]:
-        row = table[state][action]
-        return [Outcome(there, p, _call(labels, state, action, there), pay, ends) for p, there, pay, ends in row]
+        return [
+            Outcome(
+                there,
+                p,
+                _call(labels, state, action, there, told),
+                weight * pay if weight else 0.0,
+                ends and not goes_on,
+            )
+            for p, there, pay, ends in table[state][action]
+        ]
 
-    states = dict(enumerate(state_names if state_names is not None else map(str, range(len(table)))))
+    states = dict(enumerate(_name_states(state_names, len(table))))
     if len(states) != len(table):
         raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
     acts = tuple(actions or map(str, range(len(table[0]))))
@@ -86,16 +122,23 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
                 for state, row in enumerate(table)
                 for action, cell in enumerate(row)
                 for _, there, _, _ in cell
-                for event in _call(labels, state, action, there)
+                for event in _call(labels, state, action, there, told)
             }
         )
     starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
     return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
 
 
-def _call(labels: Labelling, state: int, action: int, there: int) -> Label:
+def _name_states(given: Sequence[str] | Callable[[int], str] | None, count: int) -> Iterable[str]:
+    """The names of the states: those given, or their numbers."""
+    if callable(given):
+        return [str(given(state)) for state in range(count)]
+    return [str(state) for state in range(count)] if given is None else given
+
+
+def _call(labels: Labelling, state: int, action: int, there: int, info: dict[str, Any]) -> Label:
     """The label that the labelling function gives to a step."""
-    events = labels(state, action, there)
+    events = labels(state, action, there, info)
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise BadDomainSetting(
             f"the labelling function returned {events!r} for state {state}, action {action}, next state {there}",

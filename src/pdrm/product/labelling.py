@@ -1,7 +1,8 @@
 """Labelling functions: which events are true after a step of somebody else's environment.
 
 One signature, `labels(observation, action, next_observation, info)`, returning a set of event names; or the word "info" for
-environments that say so themselves, in `info["label"]`.
+environments that say so themselves, in `info["label"]`. The `info` that a function gets also has the environment itself, as
+`info["env"]`. `from_gymnasium` calls it in the same way, with states in place of observations.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def labels_in_info(_observation: object, _action: object, _next: object, info: M
 
 
 class Labelling:
-    """The labels of the steps and of the reset, each with a name to say where it came from.
+    """The labels of the steps and of the reset, each with a name to say where it came from. Functions find the environment in
+    their `info`, as `env`.
 
     >>> goal = Labelling(lambda before, action, after, info: {"goal"} if after == 15 else set())
     >>> goal.step(14, 2, 15, {}), goal.reset(0, {})

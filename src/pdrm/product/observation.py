@@ -1,13 +1,14 @@
 """What an agent observes of the product: the environment's observation, the machine's state and the view of the stack.
 
 In three forms: a dictionary, one flat vector (all but the environment's part one-hot), or one number for tables. All have a fixed
-size, so they see the stack through a window of some places.
+size, so they see the stack through a window of some places. Where the environment's observation is a dictionary itself, ours has
+its entries beside the machine's: agents such as Stable-Baselines3's refuse a dictionary within a dictionary.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from pdrm.errors import BadSetting, CannotWrap, StackTooHigh
+from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack, TopK, View
@@ -64,8 +65,79 @@ class Window:
         return [symbol[name] for name in stack[: self.places]]
 
 
+class Entries:
+    """The entries of a dictionary that the environment observes, without nesting: those of a dictionary within it are called
+    `outer/inner`.
+
+    keys: those that are seen; None: all but texts and others that are not a fixed number of numbers.
+
+    >>> inner = spaces.Dict({"x": spaces.Discrete(3)})
+    >>> entries = Entries(spaces.Dict({"at": inner, "word": spaces.Text(9)}))
+    >>> entries.space, entries.pick({"at": {"x": 2}, "word": "go"})
+    (Dict('at/x': Discrete(3)), {'at/x': 2})
+    """
+
+    def __init__(self, environment: spaces.Dict, keys: tuple[str, ...] | None = None) -> None:
+        found = dict(_unnest(environment))
+        names = {"/".join(path): path for path in found}
+        for key in keys or ():
+            if key not in names:
+                fault = f"`keys` names `{key}`, which the observation does not have"
+                raise BadSetting(fault, fix=did_you_mean(str(key), names))
+        numbers = (
+            name for name, path in names.items() if _is_flat(found[path]) and not isinstance(found[path], spaces.Text)
+        )
+        chosen = tuple(numbers) if keys is None else keys
+        if not chosen:
+            fix = "name what the agent shall see: keys=[...]"
+            raise CannotWrap(f"an observation of {environment} has no entry that is a fixed number of numbers", fix=fix)
+        self._paths = {name: names[name] for name in chosen}
+        self.space: spaces.Dict = spaces.Dict([(name, found[path]) for name, path in self._paths.items()])
+
+    def pick(self, observation: Any) -> dict[str, Any]:  # noqa: ANN401 - a dictionary of anything
+        """The entries that are seen, of one observation."""
+        seen = {}
+        for name, path in self._paths.items():
+            part = observation
+            for key in path:
+                part = part[key]
+            seen[name] = part
+        return seen
+
+
+def _unnest(
+    environment: spaces.Dict, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], spaces.Space[Any]]]:
+    for name, space in environment.spaces.items():
+        path = (*above, str(name))
+        if isinstance(space, spaces.Dict):
+            yield from _unnest(space, path)
+        else:
+            yield path, space
+
+
+def _is_flat(space: spaces.Space[Any]) -> bool:
+    """Whether an observation is a fixed number of numbers. Spaces of one's own, such as MiniGrid's missions, may not say."""
+    try:
+        return space.is_np_flattenable
+    except NotImplementedError:
+        return False
+
+
+def _entries(environment: spaces.Space[Any], keys: tuple[str, ...] | None) -> Entries | None:
+    """The entries of an environment's observation; None where it is not a dictionary."""
+    if isinstance(environment, spaces.Dict):
+        return Entries(environment, keys)
+    if keys is not None:
+        raise BadSetting(
+            f"`keys` chooses entries of a dictionary, and the observation is {environment}", fix="leave it out"
+        )
+    return None
+
+
 class AsDict:
-    """`{"observation": …, "machine": number of the state, "stack": numbers}`; with no place seen, no `stack`.
+    """`{"observation": …, "machine": number of the state, "stack": numbers}`; with no place seen, no `stack`. Where the
+    environment's observation is a dictionary, its entries stand in place of `observation`.
 
     >>> from pdrm.language.loading import catalogue
     >>> form = AsDict(spaces.Discrete(16), Window(catalogue("letter"), TopK(1)))
@@ -73,17 +145,24 @@ class AsDict:
     {'observation': 7, 'machine': 0, 'stack': array([2])}
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window) -> None:
-        parts = {"observation": environment, "machine": spaces.Discrete(len(window.state))}
+    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+        self._entries = _entries(environment, keys)
+        parts = {"observation": environment} if self._entries is None else dict(self._entries.space.spaces)
+        own: dict[str, spaces.Space[Any]] = {"machine": spaces.Discrete(len(window.state))}
         if window.places:
-            parts["stack"] = spaces.MultiDiscrete([window.symbols] * window.places)
-        self.space: spaces.Dict = spaces.Dict(list(parts.items()))
+            own["stack"] = spaces.MultiDiscrete([window.symbols] * window.places)
+        for name in own:
+            if name in parts:
+                fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
+                raise CannotWrap(f"the environment's observation has an entry `{name}` already", fix=fix)
+        self.space: spaces.Dict = spaces.Dict([*parts.items(), *own.items()])
         self._window = window
 
     def put(self, observation: object, state: str, stack: Stack) -> Mapping[str, Any]:
         """One observation."""
         window = self._window
-        seen: dict[str, Any] = {"observation": observation, "machine": window.state[state]}
+        seen = {"observation": observation} if self._entries is None else self._entries.pick(observation)
+        seen["machine"] = window.state[state]
         if window.places:
             seen["stack"] = np.array(window.numbers(stack))
         return seen
@@ -98,11 +177,19 @@ class AsVector:
     [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window) -> None:
-        flat = spaces.flatten_space(environment) if environment.is_np_flattenable else None
+    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+        self._entries = _entries(environment, keys)
+        if self._entries is not None:
+            environment = self._entries.space
+        flat = spaces.flatten_space(environment) if _is_flat(environment) else None
         if not isinstance(flat, spaces.Box):
             raise CannotWrap(f"an observation of {environment} cannot be flattened", fix="leave `flatten` out")
         self._environment, self._window = environment, window
+        self._numbered = [
+            (name, space)
+            for name, space in (() if self._entries is None else self._entries.space.spaces.items())
+            if isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+        ]
         # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
         self._numbers = environment if isinstance(environment, spaces.Discrete) else None
         self._width = math.prod(flat.shape)
@@ -118,8 +205,12 @@ class AsVector:
         if self._numbers is not None:
             vector[_number(self._numbers, observation)] = 1
         else:
-            if isinstance(self._environment, spaces.MultiDiscrete) and not self._environment.contains(observation):
-                raise _outside(self._environment, observation)  # Gymnasium would set another number's bit
+            if self._entries is not None:
+                observation = self._entries.pick(observation)
+                for name, space in self._numbered:
+                    _check_inside(space, observation[name])
+            elif isinstance(self._environment, spaces.MultiDiscrete):
+                _check_inside(self._environment, observation)
             flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
             vector[: self._width] = flat
         vector[self._width + window.state[state]] = 1
@@ -139,8 +230,8 @@ class AsNumber:
     (65, 144)
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window) -> None:
-        if not isinstance(environment, spaces.Discrete):
+    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+        if not isinstance(environment, spaces.Discrete) or keys is not None:
             raise CannotWrap(f"an observation of {environment} is not a number", fix="leave `discrete` out")
         count = int(environment.n) * len(window.state) * window.symbols**window.places
         if count >= 2**63:
@@ -163,6 +254,14 @@ def _number(environment: spaces.Discrete, observation: Any) -> int:  # noqa: ANN
     if not 0 <= number < environment.n:
         raise _outside(environment, observation)
     return number
+
+
+def _check_inside(space: spaces.Discrete | spaces.MultiDiscrete, observation: Any) -> None:  # noqa: ANN401 - numbers of any kind
+    """Raise unless the observation is in its space: Gymnasium would set another number's bit."""
+    if isinstance(space, spaces.Discrete):
+        _number(space, observation)
+    elif not space.contains(observation):
+        raise _outside(space, observation)
 
 
 def _outside(environment: spaces.Space[Any], observation: object) -> CannotWrap:
@@ -190,6 +289,8 @@ class Observing:
     """As one vector of float32."""
     discrete: bool = False
     """As one number."""
+    keys: tuple[str, ...] | None = None
+    """Which entries of an environment's dictionary are seen; None: all but texts."""
 
     def form(self, environment: spaces.Space[Any], machine: PushdownRewardMachine) -> Form:
         """The form for an environment's observations and a machine."""
@@ -197,4 +298,4 @@ class Observing:
         if self.flatten and self.discrete:
             raise BadSetting("an observation is flattened or numbered, not both", fix="leave one out")
         form = AsVector if self.flatten else AsNumber if self.discrete else AsDict
-        return form(environment, window)
+        return form(environment, window, self.keys)

@@ -1,7 +1,8 @@
 """The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`.
 
 The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
-states terminate, and `info["machine"]` says what it did. Episodes begin with the machine's silent moves and the label at
+states terminate, and `info["machine"]` says what it did. `reward_weight` weighs the environment's reward or switches it off, and
+`ignore_end` lets episodes go on where the environment itself would end them. Episodes begin with the machine's silent moves and the label at
 reset, if there is one; what they pay is in the `info` of `reset`, because Gymnasium's `reset` returns no reward.
 
 Many side by side (`wrap_vector`): each machine sits inside its sub-environment, so Gymnasium resets the two together, in every
@@ -11,7 +12,7 @@ sub-environment from outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import isfinite
 from typing import Any, Literal
@@ -20,6 +21,7 @@ import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
+from pdrm.domains.gymnasium_table import check_flag, check_weight
 from pdrm.errors import BadEnvironmentReward, BadSetting, CannotWrap, EpisodeOver, FinishedAtReset, PdrmError
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
@@ -48,22 +50,39 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     (-0.01, 'u0, A #', frozenset({'A'}))
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - each is a choice of its own
         self,
         env: gymnasium.Env[Any, Any],
         machine: MachineLike,
         labels: Labels,
         observing: Observing = SEES_TOP,
         labels_at_reset: LabelsAtReset | None = None,
+        reward_weight: float = 1.0,
+        ignore_end: bool = False,
     ) -> None:
         if not isinstance(env, gymnasium.Env):
             raise CannotWrap(f"{env!r} is not a gymnasium.Env", fix=_suggest(env))
         # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
         # something that cannot be.
-        settings = {"machine": machine, "labels": labels, "observing": observing, "labels_at_reset": labels_at_reset}
-        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **settings)
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            machine=machine,
+            labels=labels,
+            observing=observing,
+            labels_at_reset=labels_at_reset,
+            reward_weight=reward_weight,
+            ignore_end=ignore_end,
+        )
         gymnasium.Wrapper.__init__(self, env)
         self.machine = pushdown_machine(machine)
+        """The machine that watches, as a pushdown one."""
+        self.observing = observing
+        """How the product is observed: the view of the stack, and the form."""
+        self.reward_weight = check_weight(reward_weight)
+        """What the environment's own reward is multiplied by."""
+        self.ignore_end = check_flag("ignore_end", ignore_end)
+        """Whether episodes go on where the environment itself says `terminated`."""
         self._labelling = Labelling(labels, labels_at_reset)
         self._compares = labels != "info"
         self._quick = QuickStep(self.machine)
@@ -88,7 +107,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state, self._stack, paid = self._quick.begin()
         label = None
         try:
-            events = self._labelling.reset(observation, info)
+            events = self._labelling.reset(observation, {**info, "env": self.env})
             if events is not None:
                 label = read_label(events, self._events, self._labelling.source_at_reset)
                 self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
@@ -109,18 +128,22 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._over = True  # until the machine has followed: after an error between the two they are out of step
         self._check_info(info)
         try:
-            events = self._labelling.step(self._observation, action, observation, info)
+            told = {**info, "env": self.env} if self._compares else info
+            events = self._labelling.step(self._observation, action, observation, told)
             label = read_label(events, self._events, self._labelling.source)
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
             own = float(reward)
             if not isfinite(own):
                 raise BadEnvironmentReward(f"the environment paid {own}", fix="rewards are finite numbers")
+            if self.reward_weight != 1:
+                own = self.reward_weight * own if self.reward_weight else 0.0
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source) from None
         self._observation = snapshot(observation) if self._compares else None
-        record = _record(paid, own, bool(terminated), state, stack, label)
+        terminated = bool(terminated) and not self.ignore_end
+        record = _record(paid, own, terminated, state, stack, label)
         self._over = terminated = terminated or state in self._final
         return seen, own + paid, terminated, truncated, {**info, "machine": record}
 
@@ -148,16 +171,25 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     flatten: bool = False,
     discrete: bool = False,
     depth: int | None = None,
+    keys: Sequence[str] | None = None,
     labels_at_reset: LabelsAtReset | None = None,
+    reward_weight: float = 1.0,
+    ignore_end: bool = False,
 ) -> MachineEnv:
     """Put a machine on any Gymnasium environment.
 
-    machine: a machine, the path of its file, its name in the catalogue, or its text; reward machines, and counting automata
-    with one counter, are translated. labels: `labels(observation, action, next_observation, info)` returns the set of events true
-    after a step; "info" reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label read before
-    the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
+    env: the environment. machine: a machine, the path of its file, its name in the catalogue, or its text; reward machines, and
+    counting automata with one counter, are translated. labels: `labels(observation, action, next_observation, info)` returns the
+    set of events true after a step; its `info` is the environment's with one entry more, the environment itself (`info["env"]`).
+    The word "info" in place of a function reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label
+    read before the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
+
     view: what is seen of the stack; `FullStack()` needs a `depth`, and a higher stack is an error. The observation is a
-    dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one.
+    dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
+    of an environment's Dict observation are seen; None: all but texts.
+
+    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays. ignore_end: whether an episode
+    goes on where the environment says `terminated`, for environments that can be stepped further; `truncated` always counts.
 
     >>> import gymnasium
     >>> def events(observation, action, next_observation, info):
@@ -168,13 +200,16 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     >>> env.step(2)[:2]
     ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
-    return MachineEnv(env, machine, labels, Observing(view, depth, flatten, discrete), labels_at_reset)
+    chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
+    observing = Observing(view, depth, flatten, discrete, chosen)
+    return MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end)
 
 
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
     reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None
 ) -> dict[str, Any]:
-    """The entry `machine` of `info`; `environment_terminated` is the environment's own, without the machine's final states."""
+    """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
+    counts: weighted, and never ended where its end is ignored."""
     return {
         "reward": reward,
         "environment_reward": environment_reward,
@@ -204,8 +239,9 @@ def wrap_vector(
 ) -> VectorEnv[Any, Any, Any]:
     """A vector environment of products: in this process ("sync"), or each in a process of its own ("async").
 
-    env_fns: functions that each make one environment. settings: `view`, `flatten`, `discrete`, `depth` and
-    `labels_at_reset`, as for `wrap`.
+    env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
+    where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `view`, `flatten`, `discrete`,
+    `depth`, `keys`, `labels_at_reset`, `reward_weight` and `ignore_end`, as for `wrap`.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")
     >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())

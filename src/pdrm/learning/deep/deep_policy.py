@@ -160,11 +160,11 @@ def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
     where: Any = env.env.unwrapped
     seen, info = env.reset(seed=seed)
     policy.begin()
-    reward, over = float(info["machine"]["reward"]), False
-    moments = [Moment(where.state, env.configuration, None, info.get("label"), reward)]
+    moments, over = [Moment(where.state, env.configuration, None, info.get("label"), info["machine"]["reward"])], False
     while not over:
         action = int(policy.act(seen))
-        seen, paid, terminated, truncated, info = env.step(action)
-        moments.append(Moment(where.state, env.configuration, action, info.get("label"), float(paid)))
+        seen, _, terminated, truncated, info = env.step(action)
+        paid = info["machine"]["reward"], info["machine"]["environment_reward"]
+        moments.append(Moment(where.state, env.configuration, action, info.get("label"), *paid))
         over = terminated or truncated
     return moments

@@ -53,14 +53,31 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One moment of an episode: where the environment and the machine are, and what led there."""
+    """One moment of an episode: where the environment and the machine are, and what led there.
+
+    >>> Moment(3, Configuration("u0", ("#",)), 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
+    0.9
+    """
 
     state: int
-    configuration: Configuration  # the values of counters stand, as text, where a stack does
+    """The environment's state."""
+    configuration: Configuration
+    """The machine's; the values of counters stand, as text, where a stack does."""
     action: int | None
+    """What was done; None: the episode began."""
     label: Label | None
-    reward: float
-    option: str | None = None  # the rule that the option followed brings about; None: there was no option
+    """What the machine read; None: nothing."""
+    machine_reward: float
+    """What the machine paid."""
+    environment_reward: float = 0.0
+    """What the environment itself paid."""
+    option: str | None = None
+    """The rule that the option followed brings about; None: there was no option."""
+
+    @property
+    def reward(self) -> float:
+        """What was paid in all."""
+        return self.environment_reward + self.machine_reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +129,9 @@ class Trained:
             if not self._affords(operations):
                 return
             player.note(here, self.domain.labels[label], step.after)
-            s, here, paid = int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
-            yield Moment(s, here, a, self.domain.labels[label], paid, player.option)
+            own = float(arrays.reward[s, a, o])
+            s, here = int(arrays.next[s, a, o]), step.after
+            yield Moment(s, here, a, self.domain.labels[label], step.reward, own, player.option)
 
     def _read(self, here: Configuration, label: int) -> MemoryStep:
         """One label read; kept, because a counting automaton may take many moves for it."""
