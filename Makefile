@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help test reproduce format docs bench prove coverage mutants wheel-test lock clean
+.PHONY: help test types tests reproduce format docs bench prove coverage mutants wheel-test lock clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -23,7 +23,12 @@ $(BIN)/python:
 test: .venv/dev.done ## set up, lint, type-check, test
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	$(MAKE) --no-print-directory --jobs=2 types tests
+
+types:
 	$(BIN)/mypy
+
+tests:
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 reproduce: .venv/core.done ## set up, run the paper's tabular experiments, judge its claims, write the report

@@ -18,13 +18,21 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_bac
 # processes that tests start too.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled = tempfile.mkdtemp(prefix="pdrm-compiled-")
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     atexit.register(shutil.rmtree, compiled, ignore_errors=True)
 
 # A suite started in the background, or by a supervisor, inherits an ignored SIGINT, and so would every process that the tests
 # start and interrupt. Python's own handler becomes the default in them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+SLOW = ("tests/learning/", "tests/test_", "tests/pages/", "tests/experiments/", "tests/cli/", "tests/analysis/")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the chapters whose files take longest, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: next((at for at, begin in enumerate(SLOW) if item.nodeid.startswith(begin)), len(SLOW)))
 
 
 @dataclass(frozen=True, slots=True)

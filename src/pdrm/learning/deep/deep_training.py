@@ -125,7 +125,7 @@ class DeepTraining:
         """So many iterations, and what each came to in the first of `room` places: one program for every number that fits."""
 
         def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
-            iterate = partial(self.algorithm.iterate, *self.task(numbers))
+            iterate = jax.jit(partial(self.algorithm.iterate, *self.task(numbers)))  # traced once for both uses
 
             def once(index: jax.Array, carried: tuple[Any, Any]) -> tuple[Any, Any]:
                 now, metrics = iterate(carried[0])
