@@ -104,7 +104,7 @@ def test_a_missing_peer_is_named_with_what_to_install(pdrm, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, absent, None)
             for module in (*(f"pdrm.bench.{name}" for name in ours), "pdrm.product.jax_env"):
-                if module in sys.modules:  # its package knows it too: both get back the module that others have imported
+                if module in sys.modules:  # and in its package: both get back the module that others have imported
                     patch.delattr(module, raising=False)
                     patch.delitem(sys.modules, module)
             outcome = pdrm("bench", bench)
