@@ -1,16 +1,30 @@
 """A proof that cannot fail shows nothing: each new one finds a fault that is put where it looks."""
 
 from dataclasses import replace
+from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pdrm.language import json_form, syntax
+from pdrm.learning import run
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
-from proofs import exactness, hierarchical, jax_machine, learners, round_trip, water_twin, wrapping
+from pdrm.task import Task
+from proofs import (
+    command_lines,
+    exactness,
+    hierarchical,
+    jax_machine,
+    learners,
+    round_trip,
+    tampered,
+    water_twin,
+    wrapping,
+)
 
 
 def test_rewards_that_are_read_as_floats(monkeypatch):
@@ -77,3 +91,27 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
     monkeypatch.setattr(readable, name, lambda *given: (learn(*given), learn(*given)))
     with pytest.raises(AssertionError, match=r"learnt = "):
         proof.check(seed=0, runs=20)
+
+
+def test_a_fingerprint_that_fits_everything(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        run, "hashlib", SimpleNamespace(sha256=lambda _data: SimpleNamespace(hexdigest=lambda: 64 * "0"))
+    )
+    found = run.train(Task("letter"), "q", folder=tmp_path, progress=False, **tampered.SMALL)
+    curve = tampered.Target(
+        found.folder,
+        run.CURVE,
+        lambda _: run.Run(found.spec, found.folder).curve.text(),
+        (tampered.tamper_bytes,),
+        fingerprint=True,
+    )
+    with pytest.raises(AssertionError, match="other content was used"):
+        [curve.one_case(Random(case)) for case in range(100)]
+
+
+def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
+    broken = "def fail(*_given): raise ValueError\nfrom pdrm.cli.main import Commands\nCommands.get_command = fail\n"
+    (tmp_path / "sitecustomize.py").write_text(broken)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    with pytest.raises(AssertionError, match="exit code 99"):
+        command_lines.check(seed=0, cases=5)
