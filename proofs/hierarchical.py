@@ -44,7 +44,7 @@ def random_settings(random: Random) -> Hierarchical:
         epsilon_decay=random.choice((0.9, 1.0)),
         step_limit=random.choice((None, 5)),
         test_episodes=2,
-        r_plus=random.choice((None, 1.0, 7.5)),
+        r_plus=random.choice((0.5, 1.0, 7.5)),
         r_minus=random.choice((0.0, -0.5)),
     )
 

@@ -9,10 +9,11 @@ from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.hierarchical import ReadableHierarchical, options_of, reward_for_achieving
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import HierarchicalTraining
+from pdrm.machines.configurations import Configuration
 from pdrm.product.exploration import Explored
 from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, corridor
@@ -125,23 +126,80 @@ def test_the_options_reach_values_known_by_hand():
     training = HierarchicalTraining(line, fork, TopK(1), settings, seed=1)
     training.advance(1_000)
     meta, policies = tables(training)
-    goal_a = {1: [8.0, -1 + 0.5 * 3.0], 2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5], 3: [-1 + 0.5 * 3.0, -2.0]}
-    for place, values in goal_a.items():
-        left, right = policies[place, "u", ("#",)]
-        assert left == pytest.approx(values)
-        assert right == pytest.approx(policies[4 - place, "u", ("#",)][0][::-1])
+    # Each step costs 1. The ends pay 1 on the left and 3 on the right, beside r⁺ or r⁻.
+    goal_a = {1: [8.0, -1 + 0.5 * 3.0], 2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5], 3: [-1 + 0.5 * 3.0, 3 - 1 - 2.0]}
+    goal_b = {1: [1 - 1 - 2.0, -1 + 0.5 * 4.0], 2: [-1 + 0.5 * 1.0, -1 + 0.5 * 10.0], 3: [-1 + 0.5 * 4.0, 10.0]}
+    for goal, known in enumerate((goal_a, goal_b)):
+        for place, values in known.items():
+            assert policies[place, "u", ("#",)][goal] == pytest.approx(values)
     assert meta[2, "u", ("#",)][1] == pytest.approx(-1 + 0.5 * (-1 + 3))
     assert training.test().returns.tolist() == [1.0] * 10
 
 
-def test_an_option_whose_top_is_wrong_is_achieved_by_its_event():
-    """`b` cannot be taken off before there is an A: the option for it still learns to bring `b` about, and then ends."""
-    settings = Hierarchical(discount=0.9, epsilon_decay=1.0, r_plus=1.0, r_minus=-1.0)
-    training = HierarchicalTraining(corridor(), COLLECT, TopK(1), settings, seed=1)
-    training.advance(500)
-    _, policies = tables(training)
-    assert policies[1, "up", ("#",)] == [[1.0, pytest.approx(0.0, abs=1)], [-1.0, 1.0]]
-    assert policies[1, "up", ("A",)][1] == [pytest.approx(0.9 * 0.9 * 1), 1.0]
+def test_what_three_steps_teach_every_option_was_worked_out_by_hand():
+    """α = ½, γ = 0.9, r⁺ = 1, r⁻ = −1. In `up` the options are `a` (with # on top) and `b` (with A on top), in `down` anything."""
+    settings = Hierarchical(learning_rate=0.5, discount=0.9, r_plus=1.0, r_minus=-1.0)
+    world, left, right = corridor(), 0, 1
+    learner = ReadableHierarchical(world, COLLECT, TopK(1), settings, Rng(seed_streams(0, 1)))
+    assert [tuple(head) for head in learner.heads] == [("up", "#"), ("up", "A"), ("down", "#")]
+    start, collected = Configuration("up", ("#",)), Configuration("up", ("A", "#"))
+
+    def values(cell):
+        return [learner.policies[cell, *seen] for seen in (("up", ("#",)), ("up", ("A",)), ("down", ("#",)))]
+
+    # Left from the middle emits `a`. With # on top the option `a` is achieved (0 + r⁺) and `b` fails (0 + r⁻); with A on top
+    # nothing happens; in `down` any label ends the task (10 + r⁺). Each moves half of the way.
+    learner.learn(1, start, left, 0)
+    assert values(1) == [[[0.5, 0.0], [-0.5, 0.0]], [[0.0, 0.0], [0.0, 0.0]], [[5.5, 0.0]]]
+    # Right from the left cell emits nothing. `a` with # on top is worth 0.9 · 0.5 from there, `b` still 0.9 · max(−0.5, 0).
+    learner.learn(0, collected, right, 0)
+    assert values(0) == [[[0.0, 0.225], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 5.5]]]
+    # Right from the middle emits `b`, with A on top: `b` is achieved (1 + r⁺) and `a` fails (1 + r⁻). With # on top nothing
+    # would have happened: `b` is not achieved by its event alone.
+    learner.learn(1, collected, right, 0)
+    assert values(1) == [[[0.5, 0.0], [-0.5, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [[5.5, 5.5]]]
+
+
+def test_without_a_stack_the_options_learn_as_in_hrm():
+    """Over the bottom symbol alone a machine is a reward machine. HRM's update, written down again from its definition: every
+    edge u → u' that leaves u learns q_uu'(s, a) from every step, from the reward that u pays for the label and where it leads."""
+    edges = {("u", "a"): ("v", 2.0), ("u", "b"): ("done", -1.0), ("v", "b"): ("u", 0.5)}
+    goal = machine("u -> v : a, # / #, 2\nu -> done : b, # / #, -1\nv -> u : b, # / #, 0.5")
+    rate, gamma, r_plus, r_minus = 0.25, 0.5, 3.0, -4.0
+    settings = Hierarchical(learning_rate=rate, discount=gamma, r_plus=r_plus, r_minus=r_minus)
+    world = corridor()
+    learner = ReadableHierarchical(world, goal, TopK(1), settings, Rng(seed_streams(0, 1)))
+    options = [(source, target) for (source, _), (target, _) in edges.items()]
+    q = {(s, *option): [0.0, 0.0] for s in range(3) for option in options}
+    random = np.random.default_rng(5)
+    s, u = 1, "u"
+    for _ in range(300):
+        a = int(random.integers(2))
+        learner.learn(s, Configuration(u, ("#",)), a, 0)
+        after, event = int(world.arrays.next[s, a, 0]), "".join(world.labels[world.arrays.label[s, a, 0]])
+        for source, wanted in options:
+            target, reward = edges.get((source, event), (source, 0.0))
+            if target == source:
+                reward += gamma * max(q[after, source, wanted])
+            else:
+                reward += r_plus if target == wanted else r_minus
+            q[s, source, wanted][a] += rate * (reward - q[s, source, wanted][a])
+        s, u = after, edges.get((u, event), (u, 0.0))[0]
+        u = "u" if u == "done" else u
+    learnt = {(s, source, wanted): learner.policies[s, source, ("#",)] for s, source, wanted in q}
+    for (s, source, wanted), rows in learnt.items():
+        place = [target for own, target in options if own == source].index(wanted)
+        assert rows[place] == pytest.approx(q[s, source, wanted])
+
+
+def test_options_learn_where_the_agent_can_act():
+    assert {head.state for head in acting_heads(catalogue("deliver"), domain("deliver-8"))} == {"deliver"}
+    letter = {tuple(head) for head in acting_heads(catalogue("letter"), domain("letter"))}
+    assert letter == {(state, top) for state in ("u0", "u1") for top in "#A"}
+    training = HierarchicalTraining(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
+    assert training.values.value.shape[1] == 5, (
+        "a column for each of the four places and the end, none for the sequences"
+    )
 
 
 def test_a_limit_is_not_an_end():
@@ -199,12 +257,6 @@ def test_deliver_world_is_learnt(view):
     assert test.at == 10_000
     assert test.returns.min() > 8_900
     assert set(test.ends) == {training.machine.final[0]}
-
-
-def test_r_plus_is_on_the_scale_of_the_domain():
-    assert reward_for_achieving(Hierarchical(), domain("deliver-8"), catalogue("deliver")) == 1e3
-    assert reward_for_achieving(Hierarchical(r_plus=2), domain("deliver-8"), catalogue("deliver")) == 2.0
-    assert reward_for_achieving(Hierarchical(), cell(reward=-7.0), machine("u -> done : b, z / z, 0")) == 7.0
 
 
 def test_a_label_without_a_rule_is_an_error():

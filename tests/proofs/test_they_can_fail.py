@@ -9,6 +9,7 @@ import pytest
 
 from pdrm.language import json_form, syntax
 from pdrm.learning import run
+from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.jax_env.jax_machine import JaxMachine
@@ -115,3 +116,14 @@ def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     with pytest.raises(AssertionError, match="exit code 99"):
         command_lines.check(seed=0, cases=5)
+
+
+def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
+    tabulate = training.tabulate_options
+    monkeypatch.setattr(training, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        hierarchical.check(seed=0, runs=20)
+
+
+def _without_pay(options):
+    return options._replace(paid=0 * options.paid)

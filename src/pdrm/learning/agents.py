@@ -294,8 +294,8 @@ class CountingCQL(CountingQ):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchical(Tabular):
-    """A meta-policy over options, learnt together with the options' policies: one α, γ and ε for both
-    (ε is the share of random options, and of random actions within them).
+    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack): one α, γ and ε
+    for both (ε is the share of random options, and of random actions within them).
 
     >>> Hierarchical(episodes=10, learning_rate=0.01).r_minus
     0.0
@@ -303,18 +303,16 @@ class Hierarchical(Tabular):
 
     name: ClassVar[str] = "hrm"
 
-    r_plus: float | None = None
-    """r⁺: what an option's policy is paid for achieving the option; None: the domain's scale, the largest reward or cost that
-    the machine or the environment gives at once, and at least 1 (HRM's own r⁺)."""
+    r_plus: float = 1.0
+    """r⁺: what an option's policy is paid for achieving the option, beside what the machine and the environment pay."""
     r_minus: float = 0.0
-    """r⁻: what it is paid where another move changes the configuration; nothing, as in HRM."""
+    """r⁻: what it is paid, likewise, where the option ends without being achieved."""
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
-        r_plus = 1.0 if self.r_plus is None else self.r_plus
-        if self.r_minus >= r_plus:
-            wanted = f"less than r_plus, which is {r_plus!r} or more"
-            raise _bad_setting(self, "r_minus", self.r_minus, wanted, f"{r_plus - 1.0!r}")
+        if self.r_minus >= self.r_plus:
+            wanted = f"less than r_plus, which is {self.r_plus!r}"
+            raise _bad_setting(self, "r_minus", self.r_minus, wanted, f"{self.r_plus - 1.0!r}")
 
 
 # --- Deep agents

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pdrm.errors import EndlessSilentMoves
 from pdrm.limits import MOST_SILENT_MOVES, spend
 from pdrm.machines.alphabet import Cube
-from pdrm.machines.configurations import Step
+from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import ANY, NONE, Transition
 from pdrm.machines.wellformed import Machine, labels_left
@@ -165,6 +165,30 @@ def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
 def reachable_heads(machine: PushdownSystem) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
     return set(_reach(machine).moves)
+
+
+def heads_in_play(machine: PushdownSystem, begin: Iterable[Configuration], labels: Iterable[Label]) -> set[Head]:
+    """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> letter = catalogue("letter")
+    >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
+    [Head(state='u0', top='#'), Head(state='u0', top='A')]
+    """
+    emitted = tuple(labels)
+
+    def moves(head: Head) -> list[Lead]:
+        if silent := _silent_moves_at(machine, head):
+            return silent
+        rules = [machine.rule(head.state, label, head.top) for label in emitted]
+        found = [_lead(rule, head) for rule in dict.fromkeys(rules) if rule is not None]
+        target = machine.otherwise.target
+        return [*found, (target, (head.top,))] if None in rules and target is not None else found
+
+    reached = _Saturation(moves, [(one.state, (*one.stack, None)) for one in begin]).moves
+    return {
+        head for head in reached if head.state in machine.states and machine.rule(head.state, None, head.top) is None
+    }
 
 
 # --- Endless silent moves, decided exactly

@@ -43,8 +43,8 @@ class Player:
     def note(self, here: Configuration, label: Label, there: Configuration) -> None:
         """Note a step: it may end the option."""
         if self._option is not None and isinstance(self._machine, PushdownRewardMachine):
-            rule = options_of(self._machine, here.state)[self._option]
-            if there != here or is_achieved(self._machine, rule, label, here.top):
+            known = options_of(self._machine, here.state) if self.option else (None,)
+            if there != here or is_achieved(self._machine, known[self._option], label, here.top):
                 self._option = None
 
     def _best(self, values: npt.NDArray[np.float64]) -> int:

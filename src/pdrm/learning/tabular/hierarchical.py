@@ -1,24 +1,29 @@
 """The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over options, learnt with them.
 
-The options of a machine are its reading rules that change the configuration, each the goal of bringing its rule about. In
-machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
-stands in, so that the agent can act there too: it has nothing to achieve and learns from the real reward alone.
+The options of a machine are its reading rules that change the configuration, each the goal of having the machine take its rule.
+In machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
+stands in, so that the agent can act there too: it has nothing to achieve. An option's policy sees the environment state, the
+machine state and the top symbol, and every option learns from every step, in every machine state and with every top symbol, as
+if the machine had been there. What differs from HRM is in `docs/learning.md`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.learning.tabular.randomness import Rng
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import NONE, Transition
+from pdrm.machines.pushdown_analysis import Head, heads_in_play
+from pdrm.machines.transitions import NONE, Stack, Transition
 from pdrm.product.views import TopK, View
 
 Option = Transition | None
@@ -26,6 +31,10 @@ Option = Transition | None
 
 TOP = TopK(1)
 """What an option's policy sees of the stack, whatever the meta-policy sees."""
+
+
+def _view(head: Head) -> Stack:
+    return () if head.top is None else (head.top,)
 
 
 def changes(rule: Transition) -> bool:
@@ -44,18 +53,43 @@ def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]
 
 
 def is_achieved(machine: PushdownRewardMachine, option: Option, label: Label, top: str | None) -> bool:
-    """Whether a label achieves an option: the machine takes its rule, or would but for the top of the stack."""
-    if option is None or not option.guard.holds(label):
-        return False
-    return not option.looks_at(top) or machine.rule(option.source, label, top) is option
+    """Whether a label achieves an option with a top symbol: the machine takes its rule."""
+    return option is not None and option.guard.holds(label) and machine.rule(option.source, label, top) is option
 
 
-def reward_for_achieving(settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine) -> float:
-    """r⁺. Its scale matters: with steps that cost ½ and r⁺ = 1, an option that takes three steps is worth less than giving up."""
-    if settings.r_plus is not None:
-        return float(settings.r_plus)
-    rewards = [1.0, machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]
-    return float(max(abs(domain.arrays.reward).max(), *map(abs, rewards)))
+def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[Head, ...]:
+    """The machine states and top symbols with which the agent can be asked to act there or in the domain's tests, in the
+    machine's order. Options learn for these alone: no other is ever asked.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> [str(head.top) for head in acting_heads(catalogue("deliver"), domain("deliver-8"))]
+    ['#', 'mall', 'store', 'cafe', 'post']
+    """
+    begin, starts = machine.begin().after, list[Configuration]()
+    for where in (domain, *domain.tested_on):
+        for first in dict.fromkeys(where.arrays.start_label.tolist()):
+            if first < 0 or begin.state in machine.final:
+                starts.append(begin)
+                continue
+            with suppress(UndefinedMove):  # an episode says so
+                starts.append(machine.step(begin, where.labels[first]).after)
+    heads = heads_in_play(machine, starts, domain.labels)
+    order = {symbol: place for place, symbol in enumerate((None, *machine.stack))}
+    return tuple(sorted(heads, key=lambda head: (machine.states.index(head.state), order[head.top])))
+
+
+def options_in_play(machine: PushdownRewardMachine, heads: Iterable[Head]) -> dict[str, tuple[Option, ...]]:
+    """The options of each machine state; where the agent is never asked to act, one without a rule stands in."""
+    acting = {head.state for head in heads}
+    return {state: options_of(machine, state) if state in acting else (None,) for state in machine.states}
+
+
+def shortest_with(machine: PushdownRewardMachine, head: Head) -> Configuration:
+    """What is imagined of a head: its top symbol on the bottom one, and nothing between."""
+    bottom = machine.stack[0]
+    stack = () if head.top is None else (bottom,) if head.top == bottom else (head.top, bottom)
+    return Configuration(head.state, stack)
 
 
 @dataclass(slots=True)
@@ -84,11 +118,11 @@ class ReadableHierarchical:
         self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(domain, machine, view, QLearning(), rng)  # takes steps, and learns nothing
-        self.options = {state: options_of(machine, state) for state in machine.states}
+        self.heads = acting_heads(machine, domain)
+        self.options = options_in_play(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
         self.policies: dict[Seen, list[list[float]]] = {}
         self.epsilon = settings.epsilon
-        self.r_plus = reward_for_achieving(settings, domain, machine)
         self.limit = settings.step_limit or domain.step_limit
 
     def meta_values(self, s: int, here: Configuration) -> list[float]:
@@ -96,10 +130,13 @@ class ReadableHierarchical:
         new = [0.0] * len(self.options[here.state])
         return self.meta.setdefault((s, here.state, self.view.of(here.stack)), new)
 
-    def policy_values(self, s: int, here: Configuration) -> list[list[float]]:
-        """The value of each action for each option of the machine state, zeros where this is new to the options."""
-        new = [[0.0] * len(self.domain.actions) for _ in self.options[here.state]]
-        return self.policies.setdefault((s, here.state, TOP.of(here.stack)), new)
+    def policy_values(self, s: int, head: Head) -> list[list[float]]:
+        """The value of each action for each option of a head, zeros where the environment state is new to the options: it then
+        gets a row for every head."""
+        for one in self.heads if (s, head.state, _view(head)) not in self.policies else ():
+            new = [[0.0] * len(self.domain.actions) for _ in self.options[one.state]]
+            self.policies[s, one.state, _view(one)] = new
+        return self.policies[s, head.state, _view(head)]
 
     def achieved(self, here: Configuration, s: int, a: int, o: int) -> list[bool]:
         """For each option of the machine state, whether the label of this step achieves it."""
@@ -117,7 +154,7 @@ class ReadableHierarchical:
             last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
             if running is None:
                 running = self.choose_option(s, here)
-            a = self.choose(self.policy_values(s, here)[running.option])
+            a = self.choose(self.policy_values(s, Head(here.state, here.top))[running.option])
             o = draw_outcome(self.domain, s, a, self.rng)
             after, there, paid = self.product.outcome(s, here, a, o)
             self.learn(s, here, a, o)
@@ -142,21 +179,33 @@ class ReadableHierarchical:
         return self.rng.below(len(values)) if self.rng.uniform() < self.epsilon else greedy(values, self.rng)
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
-        """Every option of the machine state learns from the step: r⁺ where it is achieved and r⁻ where another move changes
-        the configuration, both without a future; else the real reward and, unless the task is over, the future."""
-        after, there, paid = self.product.outcome(s, here, a, o)
-        changed, over = there != here, self.product.over(after, there)
-        future = None if changed or over else self.policy_values(after, here)
-        rows = zip(self.options[here.state], self.policy_values(s, here), self.achieved(here, s, a, o), strict=True)
-        for number, (option, row, achieved) in enumerate(rows):
-            target = paid
-            if achieved:
-                target = self.r_plus
-            elif changed and option is not None:
-                target = self.settings.r_minus
-            elif future is not None:
-                target += self.settings.discount * max(future[number])
-            row[a] += self.settings.learning_rate * (target - row[a])
+        """Every option learns from the step, at every head: at that of the present configuration from what happened, at the
+        others from what the machine would have done there. It is paid what the environment and the machine pay, and r⁺ if it is
+        achieved, or r⁻ if it ends otherwise, because the machine moves elsewhere or the environment ends."""
+        arrays, own = self.domain.arrays, Head(here.state, here.top)
+        after, label = int(arrays.next[s, a, o]), self.domain.labels[arrays.label[s, a, o]]
+        over = bool(arrays.terminal[after])
+        self.policy_values(s, own)
+        if not over:
+            self.policy_values(after, own)
+        for head in self.heads:
+            before = here if head == own else shortest_with(self.machine, head)
+            try:
+                _, there, paid = self.product.outcome(s, before, a, o)
+            except UndefinedMove:  # cannot be imagined
+                continue
+            ends = there != before or over
+            for number, (option, row) in enumerate(
+                zip(self.options[head.state], self.policy_values(s, head), strict=True)
+            ):
+                achieved, target = is_achieved(self.machine, option, label, head.top), paid
+                if achieved:
+                    target += self.settings.r_plus
+                elif ends and option is not None:
+                    target += self.settings.r_minus
+                if not (achieved or ends):
+                    target += self.settings.discount * max(self.policy_values(after, head)[number])
+                row[a] += self.settings.learning_rate * (target - row[a])
 
     def learn_meta(self, running: Running, after: int, there: Configuration) -> None:
         """q(z, option) moves by α towards Σ γ^i r_i + γ^τ max q(z', ·), without the future where the task is over."""

@@ -6,17 +6,20 @@ A kernel leaves `Progress` at any point of an episode and takes it up again at t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
-from pdrm.learning.tabular.hierarchical import is_achieved, options_of, reward_for_achieving
+from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.pushdown_analysis import Head
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.views import View
 
@@ -119,12 +122,9 @@ def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view:
     )
 
 
-def hierarchical_rates(
-    settings: Hierarchical, domain: FiniteDomain, machine: PushdownRewardMachine
-) -> HierarchicalRates:
+def hierarchical_rates(settings: Hierarchical, domain: FiniteDomain) -> HierarchicalRates:
     """The settings as numbers for `options_kernel`."""
-    r_plus = reward_for_achieving(settings, domain, machine)
-    return HierarchicalRates(*_shared_rates(settings, domain), r_plus, float(settings.r_minus))
+    return HierarchicalRates(*_shared_rates(settings, domain), float(settings.r_plus), float(settings.r_minus))
 
 
 def _shared_rates(settings: QLearning | Hierarchical, domain: FiniteDomain) -> tuple[float, float, float, float, int]:
@@ -137,13 +137,20 @@ def _shared_rates(settings: QLearning | Hierarchical, domain: FiniteDomain) -> t
     )
 
 
+STAYS, MOVES, NOT_DEFINED = 0, 1, -1
+"""What the machine does on a label (`Options.moved`)."""
+
+
 class Options(NamedTuple):
-    """The options of each machine state, and which of them each label achieves.
+    """The options of each machine state, the heads at which they learn, and what each label does there.
 
     >>> from pdrm.language.loading import catalogue
-    >>> options = tabulate_options(catalogue("letter"), [frozenset("B"), frozenset("C")])
+    >>> heads = [Head("u0", "#"), Head("u1", "#"), Head("u1", "A")]
+    >>> options = tabulate_options(catalogue("letter"), [frozenset("B"), frozenset("C")], heads)
     >>> options.counts.tolist(), options.ruled.tolist(), options.achieved[1, 1, 1].tolist()
     ([2, 2, 0], [True, True, False], [False, True])
+    >>> options.moved[1, 1].tolist(), options.paid[1, 1].tolist()
+    ([-1, 1, 1], [0.0, 1.0, -0.01])
     """
 
     counts: Integers
@@ -152,19 +159,38 @@ class Options(NamedTuple):
     """[state]: whether they have rules; False where one option without a rule stands in."""
     achieved: npt.NDArray[np.bool_]
     """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
+    head_state: Integers
+    """[head]: its machine state."""
+    head_top: Integers
+    """[head]: its top symbol."""
+    head: Integers
+    """[state, top]: the number of a head, or -1."""
+    moved: Integers
+    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, where there is no head."""
+    paid: Rewards
+    """[state, label, top]: what the machine pays for it."""
 
 
-def tabulate_options(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Options:
-    """The options of a machine for these labels; states, labels and symbols are numbered as by `tabulate`."""
-    leaving = [options_of(machine, state) for state in machine.states]
+def tabulate_options(machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]) -> Options:
+    """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
+    leaving = list(options_in_play(machine, heads).values())
     counts = np.array([len(options) for options in leaving] + [0] * len(machine.final), np.int32)
     ruled = np.array([options[0] is not None for options in leaving] + [False] * len(machine.final), np.bool_)
-    tops = (None, *machine.stack)
+    tops: dict[str | None, int] = {top: place for place, top in enumerate((None, *machine.stack))}
     achieved = np.zeros((len(counts), len(labels), len(tops), int(counts.max())), np.bool_)
-    for state, options in enumerate(leaving):
+    number, moved = np.full((len(counts), len(tops)), -1, np.int32), np.full(achieved.shape[:3], NOT_DEFINED, np.int32)
+    paid = np.zeros(moved.shape)
+    for place, head in enumerate(heads):
+        state, top, before = machine.states.index(head.state), tops[head.top], shortest_with(machine, head)
+        number[state, top] = place
         for column, label in enumerate(labels):
-            for position, top in enumerate(tops):
-                achieved[state, column, position, : len(options)] = [
-                    is_achieved(machine, option, label, top) for option in options
-                ]
-    return Options(counts, ruled, achieved)
+            achieved[state, column, top, : counts[state]] = [
+                is_achieved(machine, option, label, head.top) for option in leaving[state]
+            ]
+            with suppress(UndefinedMove):
+                step = machine.step(before, label)
+                moved[state, column, top] = MOVES if step.after != before else STAYS
+                paid[state, column, top] = step.reward
+    states = np.array([machine.states.index(head.state) for head in heads], np.int32)
+    symbols = np.array([tops[head.top] for head in heads], np.int32)
+    return Options(counts, ruled, achieved, states, symbols, number, moved, paid)

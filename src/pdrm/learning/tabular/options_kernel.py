@@ -22,6 +22,26 @@ from pdrm.product.hash_kernel import FREE
 
 
 @njit(cache=True)
+def rows_of_state(policies: Values, options: Options, machine_states: int, states: int, s: int) -> int:
+    """The first of the rows of an environment state, one for each head, in their order; new ones where there are none. FREE:
+    there is no room for all of them."""
+    slot, keys, used = policies.index
+    key = (options.head_top[0] * machine_states + options.head_state[0]) * states + s
+    row, _ = find_row(slot, keys, key)
+    if row >= 0:
+        return row
+    first = int(used[0])
+    if first + len(options.head_state) > len(keys):
+        return FREE
+    for head in range(len(options.head_state)):
+        key = (options.head_top[head] * machine_states + options.head_state[head]) * states + s
+        _, probe = find_row(slot, keys, key)
+        slot[probe], keys[first + head] = first + head, key
+    used[0] = first + len(options.head_state)
+    return first
+
+
+@njit(cache=True)
 def learn(
     domain: DomainArrays,
     explored: Explored,
@@ -38,8 +58,11 @@ def learn(
     # Take the arrays out of their tuples, and the run up where it was left.
     ints, floats, found = progress.ints, progress.floats, explored.configurations
     meta_q, q, achieved, counts, ruled = meta.value, policies.value, options.achieved, options.counts, options.ruled
+    head_of, head_state, head_top, moved, would_pay = (
+        options.head, options.head_state, options.head_top, options.moved, options.paid,
+    )  # fmt: skip
+    heads = len(head_state)
     meta_slot, meta_keys, meta_used = meta.index
-    slot, keys, used = policies.index
     after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     symbol_of, machine_states, final = explored.stacks.symbol, found.number.shape[1], explored.table.first_final
     next_state, probability, label_of, own_reward = domain.next, domain.probability, domain.label, domain.reward
@@ -77,7 +100,7 @@ def learn(
         ended = state_of[here] >= final or terminal[s]
         while not ended:
             state, top = state_of[here], symbol_of[node_of[here]]
-            count, place = counts[state], (top * machine_states + state) * states
+            count, own = counts[state], head_of[state, top]
             if phase == at.CHOOSE:
                 if updates >= look:
                     status = at.CLOCK
@@ -93,14 +116,10 @@ def learn(
                         meta_row = meta_used[0]
                         meta_slot[probe], meta_keys[meta_row], meta_used[0] = meta_row, key, meta_row + 1
                 if row < 0:
-                    key = place + s
-                    row, probe = find_row(slot, keys, key)
+                    row = rows_of_state(policies, options, machine_states, states, s)
                     if row < 0:
-                        if used[0] >= len(keys):
-                            status = at.NO_ROOM
-                            break
-                        row = used[0]
-                        slot[probe], keys[row], used[0] = row, key, row + 1
+                        status = at.NO_ROOM
+                        break
                 # 4. Choose an option, if none is running (choose_option).
                 if option == at.NO_OPTION:
                     collected, weight = 0.0, 1.0
@@ -128,18 +147,18 @@ def learn(
                     a = int(uniform(random) * actions)
                 else:
                     column = option * actions
-                    best, ties, a = q[ix(row), ix(column)], 1, 0
+                    best, ties, a = q[ix(row + own), ix(column)], 1, 0
                     for action in range(1, actions):
-                        if q[ix(row), ix(column + action)] > best:
-                            best, ties, a = q[ix(row), ix(column + action)], 1, action
-                        elif q[ix(row), ix(column + action)] == best:
+                        if q[ix(row + own), ix(column + action)] > best:
+                            best, ties, a = q[ix(row + own), ix(column + action)], 1, action
+                        elif q[ix(row + own), ix(column + action)] == best:
                             ties += 1
                     if ties > 1:
                         random += GOLDEN_64
                         skip = int(uniform(random) * ties)
                         while skip > 0:
                             a += 1
-                            skip -= q[ix(row), ix(column + a)] == best
+                            skip -= q[ix(row + own), ix(column + a)] == best
                 o = 0
                 if outcomes > 1:
                     random += GOLDEN_64
@@ -163,15 +182,11 @@ def learn(
             over, changed = state_of[ix(there)] >= final or terminal[ix(after)], there != here
             stops = over or changed or achieved[state, label, top, option] or step + 1 == limit or late
             next_row, next_meta = FREE, FREE
-            if not (over or changed):
-                key = place + after
-                next_row, probe = find_row(slot, keys, key)
+            if not terminal[ix(after)]:
+                next_row = rows_of_state(policies, options, machine_states, states, after)
                 if next_row < 0:
-                    if used[0] >= len(keys):
-                        status = at.NO_ROOM
-                        break
-                    next_row = used[0]
-                    slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
+                    status = at.NO_ROOM
+                    break
             if stops and not over:
                 key = seen_of[there] * states + after
                 next_meta, probe = find_row(meta_slot, meta_keys, key)
@@ -181,20 +196,29 @@ def learn(
                         break
                     next_meta = meta_used[0]
                     meta_slot[probe], meta_keys[next_meta], meta_used[0] = next_meta, key, next_meta + 1
-            # 7. Every option of the machine state learns from the step (learn).
-            column = 0
-            for choice in range(count):
-                target = paid
-                if achieved[state, label, top, choice]:
-                    target = r_plus
-                elif changed:
-                    if ruled[state]:
-                        target = r_minus
-                elif not over:
-                    target += gamma * highest(q, next_row, column, actions)
-                q[ix(row), ix(column + a)] += alpha * (target - q[ix(row), ix(column + a)])
-                column += actions
-            updates += count
+            # 7. Every option learns from the step, at every head (learn).
+            for head in range(heads):
+                at_state, at_top = head_state[ix(head)], head_top[ix(head)]
+                pays, ends = paid, changed
+                if head != own:
+                    if moved[ix(at_state), ix(label), ix(at_top)] < 0:
+                        continue
+                    pays = own_reward[ix(s), ix(a), ix(o)] + would_pay[ix(at_state), ix(label), ix(at_top)]
+                    ends = moved[ix(at_state), ix(label), ix(at_top)] > 0
+                ends = ends or terminal[ix(after)]
+                column = 0
+                for choice in range(counts[ix(at_state)]):
+                    target = pays
+                    if achieved[ix(at_state), ix(label), ix(at_top), ix(choice)]:
+                        target += r_plus
+                    elif ends:
+                        if ruled[ix(at_state)]:
+                            target += r_minus
+                    else:
+                        target += gamma * highest(q, next_row + head, column, actions)
+                    q[ix(row + head), ix(column + a)] += alpha * (target - q[ix(row + head), ix(column + a)])
+                    column += actions
+                updates += counts[ix(at_state)]
             # 8. The meta-policy learns where the option stops (learn_meta).
             collected += weight * paid
             weight *= gamma

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import LONGEST_K
-from pdrm.learning.tabular.hierarchical import TOP, options_of
+from pdrm.learning.tabular.hierarchical import TOP, Option, acting_heads, options_in_play, options_of
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
     Memory,
@@ -134,7 +135,7 @@ class HierarchicalPolicy(TabularPolicy):
     to `act` at every step until then."""
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state, as `option_texts` gives them."""
+    """The options of each machine state, as `option_texts` gives them; one stands in where the agent never acts."""
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
 
@@ -190,15 +191,17 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
     if not isinstance(training, HierarchicalTraining):
         return Policy(*shared)
     within = decode_table(training, training.policies, TOP)
-    return HierarchicalPolicy(*shared, option_texts(training.machine), within)
+    options = options_in_play(training.machine, acting_heads(training.machine, training.domain))
+    return HierarchicalPolicy(*shared, {state: option_texts(own) for state, own in options.items()}, within)
 
 
-def option_texts(machine: PushdownRewardMachine) -> dict[str, tuple[str, ...]]:
-    """The options of each machine state: the rules they bring about, as text (empty where one without a rule stands in)."""
-    return {
-        state: tuple("" if rule is None else str(rule) for rule in options_of(machine, state))
-        for state in machine.states
-    }
+STANDS_IN = ("",)
+"""The options of a machine state, as texts, where one without a rule stands in."""
+
+
+def option_texts(options: Iterable[Option]) -> tuple[str, ...]:
+    """The rules that options bring about, as text."""
+    return tuple("" if rule is None else str(rule) for rule in options)
 
 
 def load_policy(path: str | Path) -> AnyPolicy:
@@ -255,13 +258,11 @@ def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
             fits = table.memory.counters.shape[1] == counters
             need((fits and seen == "full", "its counters are not those of its machine"))
         return Policy(about, text, actions, table)
-    options = option_texts(machine)
-    need(
-        (
-            description["options"] == {state: [*rules] for state, rules in options.items()},
-            "its options are not those of its machine",
-        )
-    )
+    options = {state: tuple(texts) for state, texts in description["options"].items()}
+    need((tuple(options) == machine.states, "its options are not those of the states of its machine"))
+    for state, texts in options.items():
+        fits = texts in (option_texts(options_of(machine, state)), STANDS_IN)
+        need((fits, "its options are not those of its machine"))
     most = max(map(len, options.values()))
     meta = table_from(arrays, "meta.", view, description, most)
     within = table_from(arrays, "within.", TOP, description, most * len(actions))

@@ -35,6 +35,13 @@ class Values(NamedTuple):
         index = self.index.grow()
         return Values(index, _longer(self.value, len(index.key)))
 
+    def for_blocks(self, rows: int) -> Values:
+        """The same rows, in room for two blocks of so many at least: what has no room for one more is half full, and grows."""
+        used, room = int(self.index.used[0]), 2 * rows
+        if len(self.index.key) >= room:
+            return self
+        return Values(Index.of(self.index.key[:used], room), _longer(self.value, room))
+
 
 class Observed(NamedTuple):
     """Stacks seen so far, in lists: one for all, or one for each environment state (co-observed)."""

@@ -169,6 +169,19 @@ def _check_rows(training: AnyTraining, arrays: Arrays, name: str) -> None:
         (_are_tops(key // (machine_states * states), base, k), f"a row of `{name}` stands for a stack with gaps"),
         (not np.isnan(value).any(), f"`{name}` holds what is not a number"),
     )
+    if name == "policies" and isinstance(training, HierarchicalTraining):
+        _check_blocks(training, key)
+
+
+def _check_blocks(training: HierarchicalTraining, key: Numbers) -> None:
+    """The options' rows of an environment state stand together, one for each head, in the heads' order."""
+    states, machine_states, options = training.domain.states, len(training.explored.table.silent), training.options
+    heads = options.head_top.astype(np.int64) * machine_states + options.head_state
+    whole = len(key) % max(1, len(heads)) == 0
+    need((whole, "an environment state has not all of its rows in `policies`"))
+    blocks = key.reshape(-1, max(1, len(heads)))
+    right = blocks[:, :1] % states + heads * states if len(heads) else blocks
+    need((bool(np.all(blocks == right)), "the rows of `policies` are not those of the options"))
 
 
 def _are_tops(code: Numbers, base: int, k: int) -> bool:

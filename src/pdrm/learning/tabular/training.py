@@ -24,6 +24,7 @@ from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
+from pdrm.learning.tabular.hierarchical import acting_heads
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
     Options,
@@ -242,7 +243,7 @@ class HierarchicalTraining(TabularTraining):
     options: Options = field(init=False, repr=False)
     """The options of each machine state; fixed."""
     policies: Values = field(init=False, repr=False)
-    """The options' policies: a row per (s, u, top), a column per action for each option of u, option by option.
+    """The options' policies: a row per (s, u, top), those of one s together, a column per action for each option of u.
     The key of a row: ((top symbol) * machine states + machine state) * environment states + environment state."""
     rates: HierarchicalRates = field(init=False, repr=False)
 
@@ -251,13 +252,14 @@ class HierarchicalTraining(TabularTraining):
     machine_classes = (PushdownRewardMachine,)
 
     def _make_tables(self) -> None:
-        self.options = tabulate_options(self.machine, self.domain.labels)
+        self.options = tabulate_options(self.machine, self.domain.labels, acting_heads(self.machine, self.domain))
         most = self.options.achieved.shape[3]
         self.values, self.policies = Values.room(most), Values.room(most * len(self.domain.actions))
         self.progress = Progress.new(self.settings.epsilon, options=True)
-        self.rates = hierarchical_rates(self.settings, self.domain, self.machine)
+        self.rates = hierarchical_rates(self.settings, self.domain)
 
     def _learn(self, until: int) -> int:
+        self.policies = self.policies.for_blocks(len(self.options.head_state))
         tables = (self.domain.arrays, self.explored, self.options, self.values, self.policies)
         return options_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
