@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError
     from pdrm.experiments.study import Study
+    from pdrm.language.grammars import from_grammar
     from pdrm.language.loading import catalogue, load, parse, save
     from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO
     from pdrm.learning.run import train
@@ -38,6 +39,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "load",
     "save",
     "catalogue",
+    "from_grammar",
     "draw",
     "PushdownRewardMachine",
     "Transition",

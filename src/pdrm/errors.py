@@ -181,6 +181,17 @@ class NotConstant(PdrmError, code="E0111"):
     """Only `ConstantRewardFunction(NUMBER)` can be read: other reward functions are Python code we do not run."""
 
 
+class BadGrammar(PdrmError, code="E0112"):
+    """A grammar is rules such as `pair: "open" pair* "close"`: alternatives `|`, groups `( )`, `?`, `*`, `+`, and events in double
+    quotes. Every name is a rule, one rule is called `start`, and some word comes from each."""
+
+
+class Undecidable(PdrmError, code="E0113"):
+    """One event of look-ahead does not say how to read a word of this grammar. Either the grammar is ambiguous: one word has two
+    derivations, which the message shows; or it is not, but a machine would have to look further ahead than it can: the message
+    shows two words that begin alike and must be read differently before the event that tells them apart."""
+
+
 class UnknownState(PdrmError, code="E0201"):
     """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. If a dead end is meant, declare
     all states: `states u0 u1 dead`."""

@@ -30,6 +30,9 @@ DEEPEST = 40
 MOST_RULES = 20_000
 """Rules of a machine that is read at most; also names on one of its lines."""
 
+MOST_SYMBOLS = 5_000
+"""Symbols on the right-hand sides of a grammar at most."""
+
 MOST_STEPS = 1_000_000
 """Steps that reading one text may take: turns of a `for`, values of JSON, pairs of rules that are compared."""
 

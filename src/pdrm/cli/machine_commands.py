@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_json
-from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownMachine, did_you_mean
+from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownFormat, UnknownMachine, did_you_mean
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
@@ -129,7 +129,7 @@ def convert(
 ) -> None:
     """Convert a machine to another format or kind.
 
-    Reads .pdrm, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
+    Reads .pdrm, grammars, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
     from pdrm.drawing.render import FORMATS as DRAWINGS
     from pdrm.drawing.render import draw as draw_machine
@@ -154,11 +154,14 @@ def fmt(
     Example: pdrm fmt task.pdrm
     """
     from pdrm.files import write_atomically
-    from pdrm.language.loading import parse
+    from pdrm.language.loading import kind_of, parse
     from pdrm.language.source import decode, read_bytes
     from pdrm.language.writer import lay_out
 
     before = decode(read_bytes(file), str(file))
+    if (kind := kind_of(before, str(file))) is not None:
+        fix = f"lay it out by hand, or convert it first: pdrm convert {file} -o task.pdrm"
+        raise UnknownFormat(f"{file} is a {kind}, and only .pdrm files are laid out", fix=fix)
     machine = parse(before, str(file))
     after = lay_out(before, str(file))
     if parse(after, str(file)) != machine:

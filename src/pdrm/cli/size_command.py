@@ -100,10 +100,12 @@ def _find_task(name: str, machine: str | None) -> Task:
     """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
     from pdrm.analysis.size_claims import all_words
     from pdrm.domains import names
-    from pdrm.language.loading import catalogue_names
+    from pdrm.language.loading import KINDS, catalogue_names
     from pdrm.task import Task, find_machine, pushdown_machine
 
-    if name in names() or not (Path(name).suffix in MACHINE_FILES or name in catalogue_names()):
+    if name in names() or not (
+        Path(name).suffix in (*MACHINE_FILES, *(f".{kind}" for kind in KINDS)) or name in catalogue_names()
+    ):
         return Task(name, machine)
     if machine is not None:
         raise BadSetting(f"`{name}` is already a machine", fix="leave --machine out, or name a domain")

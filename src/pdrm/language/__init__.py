@@ -5,6 +5,9 @@ place of every word), from which a machine is built: `reader` for .pdrm text (on
 one line by the grammar), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
 automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
 
+A task can also be written as a set of words (`task_text`: what such texts have in common). `grammars` makes a machine of a context-free
+grammar: `grammar_text` reads it, `productions` has it as numbers, `owed` (top-down) makes moves of it, and `draft` makes them few.
+
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
 
@@ -16,6 +19,7 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
+    from pdrm.language.grammars import from_grammar
     from pdrm.language.json_form import to_json
     from pdrm.language.loading import (
         catalogue,
@@ -38,6 +42,8 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "to_json",
     "lay_out",
     "AnyMachine",
+    # Tasks as sets of words
+    "from_grammar",
     # Words
     "parse_word",
     # The catalogue

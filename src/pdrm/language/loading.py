@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
@@ -24,6 +25,9 @@ from pdrm.machines.wellformed import NAME
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
+KINDS = {"grammar": "pdrm.language.grammars"}
+"""Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
+`read_task(text, file, name)` makes the machine."""
 OTHERS = (
     (r"^#{3,}$", "the map of a domain", "a map is a domain: pdrm train FILE --machine TASK.pdrm"),
     (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
@@ -32,7 +36,7 @@ OTHERS = (
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
-    r"""The machine in a file: .pdrm text, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
+    r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,6 +66,9 @@ def _parse(text: str, file: str) -> AnyMachine:
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
         read = read_automaton if looks_like_automaton(text) else read_json
         return build(read(text, file), name)
+    if (kind := kind_of(text, file)) is not None:
+        machine: AnyMachine = import_module(KINDS[kind]).read_task(text, file, name)
+        return machine
     if looks_like_toro_icarte(text):
         return build(read_toro_icarte(text, file), name)
     for pattern, kind, use in OTHERS:
@@ -71,6 +78,18 @@ def _parse(text: str, file: str) -> AnyMachine:
             fix = f"give the machine's file ({use.replace('FILE', file)})"
             raise CannotRead(f"this is {kind}, not a machine", where=where, fix=fix)
     return build(read_text(text, file), name)
+
+
+def kind_of(text: str, file: str) -> str | None:
+    r"""The kind of task that a text describes as a set of words; None where it is a machine.
+
+    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("events a", "task.pdrm")
+    ('grammar', None)
+    """
+    if (ending := Path(file).suffix.removeprefix(".")) in KINDS:
+        return ending
+    first = re.match(r"(?:\s*+(?://[^\n]*+)?+\n)*+[ \t]*+(\S+)", text)
+    return first[1] if first is not None and first[1] in KINDS else None
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,327 @@
+"""A grammar as productions over numbers: what parsers are made from, and the sets that they need.
+
+Terminals are guards. A *letter* is a set of labels that no terminal tells apart: with exclusive events, each event is one; where labels
+may hold several events, a terminal may stand for several letters, and two terminals may share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
+from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence
+from pdrm.language.task_text import END, TaskOptions
+from pdrm.limits import MOST_SYMBOLS, spend
+from pdrm.machines.alphabet import Alphabet, Cube
+from pdrm.machines.guards import And, Event, Formula, Guard, Not, Or
+
+START = "start"
+"""The rule that the words of the language come from."""
+MOST_LETTERS = 300
+"""Sets of labels that the terminals of a grammar may tell apart."""
+MOST_WAYS = 16
+"""Ways to write one alternative out, with and without its optional parts; beyond that they become rules of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """One way to rewrite a nonterminal."""
+
+    left: int
+    right: tuple[int, ...]
+    reward: float = 0.0
+
+
+@dataclass(slots=True)
+class Productions:
+    """A grammar as numbers: terminals 0, 1, …, then nonterminals, the start symbol first."""
+
+    guards: list[Guard]
+    """Of the terminals."""
+    rewards: list[float]
+    """What reading a terminal pays."""
+    names: list[str]
+    """Of all symbols, as one would write them."""
+    of: list[list[Production]]
+    """The productions of every symbol (none of a terminal)."""
+    end: int | None = None
+    """The terminal that ends every word; None: a word ends as soon as it is complete."""
+    nullable: list[bool] = field(default_factory=list)
+    """Whether a symbol can stand for no event at all."""
+
+    def __post_init__(self) -> None:
+        self.nullable = [False] * len(self.of)
+        for symbol in self._grow(lambda right: all(self.nullable[part] for part in right)):
+            self.nullable[symbol] = True
+
+    @property
+    def start(self) -> int:
+        return len(self.guards)
+
+    def is_terminal(self, symbol: int) -> bool:
+        return symbol < len(self.guards)
+
+    def find_endless(self) -> list[int]:
+        """The nonterminals that no word comes from."""
+        ends = [self.is_terminal(symbol) for symbol in range(len(self.of))]
+        for symbol in self._grow(lambda right: all(ends[part] for part in right)):
+            ends[symbol] = True
+        return [symbol for symbol, done in enumerate(ends) if not done]
+
+    def _grow(self, holds: Callable[[tuple[int, ...]], bool]) -> Iterator[int]:
+        """The nonterminals with a production that holds, each as soon as it does; what is done with one may make others hold."""
+        waiting = list(range(self.start, len(self.of)))
+        grew = True
+        while grew:
+            grew = False
+            for symbol in list(waiting):
+                spend(len(self.of[symbol]))
+                if any(holds(production.right) for production in self.of[symbol]):
+                    waiting.remove(symbol)
+                    grew = True
+                    yield symbol
+
+
+def first_letters(grammar: Productions, letters: list[frozenset[int]]) -> list[frozenset[int]]:
+    """The letters that what a symbol stands for can begin with."""
+    first = [letters[symbol] if grammar.is_terminal(symbol) else frozenset[int]() for symbol in range(len(grammar.of))]
+    grew = True
+    while grew:
+        grew = False
+        for symbol in range(grammar.start, len(grammar.of)):
+            found = first[symbol].union(*(first_of(grammar, first, one.right) for one in grammar.of[symbol]))
+            if found != first[symbol]:
+                first[symbol], grew = found, True
+    return first
+
+
+def first_of(grammar: Productions, first: list[frozenset[int]], sequence: Iterable[int]) -> frozenset[int]:
+    """The letters that a sequence of symbols can begin with."""
+    found: frozenset[int] = frozenset()
+    for symbol in sequence:
+        spend(1)
+        found |= first[symbol]
+        if not grammar.nullable[symbol]:
+            break
+    return found
+
+
+# --- From rules to productions
+
+
+def expand(rules: list[Rule], options: TaskOptions, *, left: bool) -> Productions:
+    """The productions of some rules; repetitions become nonterminals of their own, left-recursive ones if `left`."""
+    return _Expanding(rules, options.complete, left).productions(Event(END) if options.accept == END else None)
+
+
+_Body = tuple[int | str, ...]
+
+
+class _Expanding:
+    """Nonterminals by name, each with what it can be rewritten to; terminals by number."""
+
+    def __init__(self, rules: list[Rule], complete: Mapping[str, float], left: bool) -> None:
+        self.rules = {rule.name: rule for rule in rules}
+        self.complete, self.left = complete, left
+        self.guards: dict[Guard, int] = {}
+        self.helpers: dict[Expression, str] = {}
+        self.bodies: dict[str, list[_Body]] = {}
+        self.pending: list[tuple[str, Expression]] = []
+        self.symbols = 0
+
+    def productions(self, end: Guard | None) -> Productions:
+        self.bodies[START] = []
+        self.pending.append((START, self.rules[START].inner))
+        while self.pending:
+            name, inner = self.pending.pop()
+            self.bodies[name] = self._options(name, inner)
+        last = None if end is None else self.guards.setdefault(end, len(self.guards))
+        order = self._order()
+        number = {name: len(self.guards) + place for place, name in enumerate(order)}
+        of: list[list[Production]] = [[] for _ in range(len(self.guards) + len(order))]
+        for name in order:
+            paid = self.complete.get(name, 0.0)
+            for body in dict.fromkeys(self.bodies[name]):
+                right = tuple(number[symbol] if isinstance(symbol, str) else symbol for symbol in body)
+                of[number[name]].append(Production(number[name], right, paid))
+        texts = list(map(str, self.guards))
+        rewards = [self.complete.get(f'"{text}"', 0.0) for text in texts]
+        return Productions(list(self.guards), rewards, [*texts, *order], of, last)
+
+    def _order(self) -> list[str]:
+        """The nonterminals, breadth-first from the start."""
+        order = [START]
+        known = set(order)
+        for name in order:
+            for symbol in (symbol for body in self.bodies[name] for symbol in body):
+                if isinstance(symbol, str) and symbol not in known:
+                    known.add(symbol)
+                    order.append(symbol)
+        return order
+
+    def _options(self, name: str, inner: Expression) -> list[_Body]:
+        """What a nonterminal can be rewritten to."""
+        match inner:
+            case Repeat(once, least, None) if self.helpers.get(inner) == name:
+                if self.left and least == 0:
+                    return [self._sequence(Repeat(once, 1, None)), ()]
+                bodies = self._options("", once)
+                if self.left:
+                    return [*((name, *body) for body in bodies), *bodies]
+                return [*((*body, name) for body in bodies), ()]
+            case Repeat(once, 0, most) if most is not None and self.helpers.get(inner) == name:
+                more = self._sequence(Repeat(once, 0, most - 1)) if most > 1 else ()
+                return [*((*body, *more) for body in self._options("", once)), ()]
+            case Choice(options):
+                return [body for option in options for body in self._bodies(option)]
+        return self._bodies(inner)
+
+    def _bodies(self, option: Expression) -> list[_Body]:
+        """The ways to write one alternative: with `left`, with and without each part that may be missing, while they are few."""
+        parts = option.parts if isinstance(option, Sequence) else (option,)
+        bodies: list[_Body] = [()]
+        for part in parts:
+            ways: tuple[_Body, ...]
+            if (
+                self.left
+                and isinstance(part, Repeat)
+                and part.least == 0
+                and part.most in (1, None)
+                and len(bodies) < MOST_WAYS
+            ):
+                there = part.inner if part.most == 1 else Repeat(part.inner, 1, None)
+                ways = (self._sequence(there), ())
+            else:
+                ways = (self._sequence(part),)
+            bodies = [body + way for body in bodies for way in ways]
+            spend(len(bodies))
+        return bodies
+
+    def _sequence(self, inner: Expression) -> _Body:
+        """The symbols that stand for an expression."""
+        match inner:
+            case Reads(guard, where):
+                self._count(where)
+                return (self.guards.setdefault(guard, len(self.guards)),)
+            case Calls(name, where):
+                self._count(where)
+                return (self._rule(name, where),)
+            case Sequence(parts):
+                return tuple(symbol for part in parts for symbol in self._sequence(part))
+            case Repeat(once, least, most) if least and (most is not None or not self.left):
+                symbols = self._sequence(once)
+                self._count(None, len(symbols) * least)
+                rest = None if most is None else most - least
+                return symbols * least + (() if rest == 0 else (self._helper(Repeat(once, 0, rest)),))
+        return (self._helper(inner),)
+
+    def _rule(self, name: str, where: Where) -> str:
+        if name not in self.rules:
+            hint = did_you_mean(name, self.rules)
+            fix = hint if hint.startswith("did") else f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
+            raise BadGrammar(f"there is no rule `{name[:40]}`", where=where, fix=fix)
+        if name not in self.bodies:
+            self.bodies[name] = []
+            self.pending.append((name, self.rules[name].inner))
+        return name
+
+    def _helper(self, inner: Expression) -> str:
+        """A nonterminal for an expression; equal ones share it."""
+        if inner not in self.helpers:
+            name = str(inner)
+            name = name if len(name) <= 40 else f"{name[:36]}…{len(self.helpers)}"
+            while name in self.rules or name in self.bodies:
+                name += "_"
+            self.helpers[inner] = name
+            self.bodies[name] = []
+            self._count(None)
+            self.pending.append((name, inner))
+        return self.helpers[inner]
+
+    def _count(self, where: Where | None, symbols: int = 1) -> None:
+        self.symbols += symbols
+        if self.symbols > MOST_SYMBOLS:
+            fix = "use fewer rules, or build the machine in Python"
+            raise TooLarge(f"the grammar has more than {MOST_SYMBOLS:,} symbols", where=where, fix=fix)
+
+
+# --- Letters
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The sets of labels that some guards tell apart, numbered; `of` has those that each guard holds for."""
+
+    alphabet: Alphabet
+    guards: tuple[Guard, ...]
+    of: tuple[frozenset[int], ...]
+    cubes: tuple[tuple[Cube, ...], ...]
+    """The labels of each letter."""
+    others: bool
+    """Whether there are labels that no guard holds for."""
+
+    def guard_of(self, wanted: frozenset[int]) -> Guard:
+        """A short guard that holds for just these letters."""
+        for guard, letters in zip(self.guards, self.of, strict=True):
+            if letters == wanted:
+                return guard
+        parts: list[Guard] = []
+        left = set(wanted)
+        fitting = [(guard, letters) for guard, letters in zip(self.guards, self.of, strict=True) if letters <= wanted]
+        while fitting:
+            guard, letters = max(fitting, key=lambda one: len(left & one[1]))
+            if not left & letters:
+                break
+            left -= letters
+            parts.append(guard)
+        cubes = [cube for letter in sorted(left) for cube in self.cubes[letter]]
+        formulas = [*(as_formula(self.alphabet, part) for part in parts), *map(self.alphabet.formula, cubes)]
+        return formulas[0] if len(formulas) == 1 else Or(tuple(formulas))
+
+    def example(self, letter: int) -> str:
+        """A label of a letter, as one types it."""
+        return "+".join(sorted(self.alphabet.smallest(self.cubes[letter][0]))) or "-"
+
+    def pass_over(self) -> Guard:
+        """The guard of the labels that no other guard holds for."""
+        parts = tuple(Not(as_formula(self.alphabet, guard)) for guard in self.guards if not self._covered(guard))
+        return parts[0] if len(parts) == 1 else And(parts)
+
+    def _covered(self, guard: Guard) -> bool:
+        """Whether an earlier guard, or a larger one, holds wherever this one does."""
+        number = self.guards.index(guard)
+        return any(
+            self.of[number] < letters or (self.of[number] == letters and other < number)
+            for other, letters in enumerate(self.of)
+        )
+
+
+def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:
+    """A guard as a formula: an exact label spelt out."""
+    return guard if isinstance(guard, Formula) else alphabet.formula(alphabet.cubes(guard)[0])
+
+
+def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
+    """The letters of some guards, each cell of labels split by one guard after the other."""
+    listed = tuple(guards)
+    cells: list[tuple[list[Cube], frozenset[int]]] = [([Cube(0, 0)], frozenset())]
+    for number, guard in enumerate(listed):
+        held = alphabet.cubes(guard)
+        split: list[tuple[list[Cube], frozenset[int]]] = []
+        for cubes, names in cells:
+            spend(len(cubes) * len(held))
+            met = (alphabet.meet(one, other) for one in cubes for other in held)
+            inside = [cube for cube in met if cube is not None]
+            outside = alphabet.subtract(cubes, held) if inside else cubes
+            split += [(inside, names | {number})] if inside else []
+            split += [(outside, names)] if outside else []
+        cells = split
+        if len(cells) > MOST_LETTERS:
+            fix = "declare which events exclude each other, or use simpler guards"
+            raise TooLarge(f"the events of the grammar make more than {MOST_LETTERS} different labels", fix=fix)
+    named = [cell for cell in cells if cell[1]]
+    of = tuple(
+        frozenset(letter for letter, (_, names) in enumerate(named) if number in names) for number in range(len(listed))
+    )
+    return Letters(alphabet, listed, of, tuple(tuple(cubes) for cubes, _ in named), len(named) < len(cells))
