@@ -146,6 +146,13 @@ class _Saturation:
             self.moves[head] = self._moves_at(head)
             self._todo += [(*lead, head) for lead in self.moves[head]]
 
+    def come_up(self, lead: Lead) -> list[Head]:
+        """The heads that come up after a lead as its symbols are popped."""
+        state, symbols = lead
+        if len(symbols) == 1:  # most of them, and quickly said
+            return [Head(state, symbols[0])]
+        return [above.head for above in _come_up(self.popped, state, symbols)[0]]
+
     def stop_in(self, lead: Lead) -> _Above:
         """The last head that comes up where not all the symbols are popped."""
         return _come_up(self.popped, *lead)[0][-1]
@@ -211,12 +218,10 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
     """The shortest example of silent moves that never end, if there is one."""
     heads = [(state, (top,)) for state, tops in _silent_tops(machine) for top in tops]
     silent = _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
-    goes_on = {
-        head: silent.stop_in(moves[0]).head for head, moves in silent.moves.items() if moves and not silent.popped[head]
-    }
-    endless = _leading_to_cycles(goes_on)
+    after = {head: silent.come_up(moves[0]) for head, moves in silent.moves.items() if moves}
+    endless = _leading_to_cycles({head: heads[-1] for head, heads in after.items() if not silent.popped[head]})
     if not endless:
-        return _find_long_silent_moves(machine, silent)
+        return _find_long_silent_moves(machine, after)
     # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
     few = endless[:MOST_COMPARED]
     head, moves = min(((head, _until_repeated(machine, head)) for head in few), key=lambda pair: len(pair[1]))
@@ -231,16 +236,17 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
     ]
 
 
-def _find_long_silent_moves(machine: PushdownSystem, silent: _Saturation) -> list[EndlessSilentMoves]:
-    """A head whose silent moves end, but not in a lifetime: each of forty symbols may be replaced by two of the next."""
-    leads = {head: moves[0] for head, moves in silent.moves.items() if moves}
-    after = {head: [above.head for above in _come_up(silent.popped, *lead)[0]] for head, lead in leads.items()}
+def _find_long_silent_moves(machine: PushdownSystem, after: dict[Head, list[Head]]) -> list[EndlessSilentMoves]:
+    """A head whose silent moves end, but not in a lifetime: each of forty symbols may be replaced by two of the next.
+
+    after: the heads that come up after the silent move of a head.
+    """
     counts: dict[Head, int] = {}
-    for first in leads:
+    for first in after:
         way = [] if first in counts else [(first, iter(after[first]))]
         while way:  # depth first: no head comes up in its own moves, for these would be endless
             head, ahead = way[-1]
-            one = next((one for one in ahead if one in leads and one not in counts), None)
+            one = next((one for one in ahead if one in after and one not in counts), None)
             if one is not None:
                 way.append((one, iter(after[one])))
                 continue
