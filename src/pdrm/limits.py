@@ -1,9 +1,9 @@
 """What reading may cost: every limit on files and texts that come from outside, in one place.
 
-A file may be damaged or hostile, and a small one can stand for something endless. These limits are meant to let reading
-anything end in about two seconds and half a gigabyte, with the thing that was read or with an error that has a place (the
-largest domains and certificates were not measured; `MOST_SECONDS` is the backstop for texts). Whatever loops over
-what a file says counts its steps with `spend`; outside of `reading`, where a machine is built in Python, nothing is counted.
+A file may be damaged or hostile, and a small one can stand for something endless. With these limits reading anything ends in
+about two seconds and half a gigabyte, with the thing that was read or with an error that has a place; `MOST_SECONDS` is the
+backstop for texts. Whatever loops over what a file says counts its steps with `spend`; outside of `reading`, where a machine is
+built in Python, nothing is counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST_ARRAYS = 2**27
 LONGEST_DIRECTORY = 2**20
 """Bytes of the list of what is in an `.npz` at most: some 10,000 arrays."""
 
-LARGEST_DOMAIN, MOST_CELLS = 2**27, 250_000
+LARGEST_DOMAIN, MOST_CELLS = 112 * 2**20, 250_000
 """Bytes of a domain's file, and cells of a map, at most."""
 
 LARGEST_CERTIFICATE, MOST_NODES = 2**27, 8_000_000

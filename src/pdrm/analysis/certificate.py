@@ -102,9 +102,9 @@ class Certificate:
         more = f", and {len(self.guesses) - SHOWN} more" if len(self.guesses) > SHOWN else ""
         return f"computed numbers are taken for fractions: {', '.join(few)}{more}" if few else ""
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write it as JSON."""
-        write_atomically(path, json.dumps({"format": FORMAT, **asdict(self)}).encode())
+        write_atomically(Path(path), json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
 def load_certificate(path: str | Path) -> Certificate:
