@@ -242,8 +242,8 @@ def _find_long_silent_moves(machine: PushdownSystem, after: dict[Head, list[Head
     after: the heads that come up after the silent move of a head.
     """
     counts: dict[Head, int] = {}
-    for first in after:
-        way = [] if first in counts else [(first, iter(after[first]))]
+    for first, heads in after.items():
+        way = [] if first in counts else [(first, iter(heads))]
         while way:  # depth first: no head comes up in its own moves, for these would be endless
             head, ahead = way[-1]
             one = next((one for one in ahead if one in after and one not in counts), None)

@@ -133,7 +133,8 @@ class DeepTraining:
 
             kinds = jax.eval_shape(iterate, state)[1]
             empty = jax.tree.map(lambda kind: jnp.zeros((room, *kind.shape), kind.dtype), kinds)
-            return jax.lax.fori_loop(0, iterations, once, (state, empty))
+            stepped: tuple[Any, Any] = jax.lax.fori_loop(0, iterations, once, (state, empty))
+            return stepped
 
         return jax.vmap(advance)(numbers, state)
 
