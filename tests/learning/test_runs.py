@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
 from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
 from pdrm.learning.run import Run, RunSpec, execute, is_done, read_spec, train
@@ -89,6 +90,10 @@ def check_resuming(spec, folder):
 def test_networks_of_the_same_shape_are_trained_side_by_side():
     """That they stop and go on to the same bytes: tests/learning/deep/test_parts.py."""
     assert DEEP.batch == replace(DEEP, seed=3).batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
+    worlds = (WaterWorld(), WaterWorld(side=20.0, radius=0.5, top_speed=3.0), WaterWorld(interval=0.2))
+    one, other, third = (RunSpec(Task(world, "water"), DEEP.agent, 0) for world in worlds)
+    assert one.batch == other.batch != third.batch
+    assert one.batch == replace(other, agent=replace(DEEP.agent, reward_scale=1e-3, learning_rate=1.0)).batch
 
 
 def test_the_same_in_another_process(tmp_path):

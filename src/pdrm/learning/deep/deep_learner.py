@@ -1,7 +1,7 @@
 """Deep runs as the loop in `run` sees them: those that differ in few numbers are trained side by side, in one compiled program.
 
 Everything that decides a run is its task, its agent and its seed. Runs of one batch may differ in the seed, the learning rate,
-the side of WaterWorld's box, and whether they see the machine.
+the scale of rewards, WaterWorld's box and physics, and whether they see the machine.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ MOST_SEEN = 512
 """Symbols at most where the whole stack is seen."""
 WATER_MACHINES = ("water", "water-strict")
 """Their stacks have at most nine symbols, because WaterWorld's balls 2 to 9 are touched once each."""
+PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
+"""Numbers of WaterWorld that may differ from run to run."""
+SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
+"""Settings that may differ from run to run, where they are numbers."""
 COUNTS = ("iterations", "ended", "cut_off")
 """What a training counts."""
 
@@ -78,10 +82,11 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
 def batch_key(task: Task, agent: Agent) -> str:
     """What must be equal of two runs so that they can be trained side by side."""
     where = task.record()
-    settings = {name: value for name, value in agent.record().items() if name != "learning_rate"}
+    settings = {name: name if name in SCALES and value is not None else value for name, value in agent.record().items()}
     settings["k"] = 1 if agent.k == "none" else agent.k
     if isinstance(task.domain, WaterWorld):
-        where["domain"] = repr(replace(task.domain, side=1.0))
+        where.pop("world", None)
+        where["domain"] = repr(replace(task.domain, **dict.fromkeys(PHYSICS, 1.0)))
     return json.dumps([agent.name, where, settings], sort_keys=True)
 
 
@@ -103,13 +108,13 @@ class DeepLearner:
         def run_of(own: dict[str, Any]) -> tuple[JaxProduct, Any]:
             """The product and the settings of one run, from the numbers that are its own."""
             one, world = product, tasks[0].domain
-            if "side" in own:
-                assert isinstance(world, WaterWorld)  # noqa: S101 - only it has a side
-                kind = replace(world, continuous=product.domain.actions == 0, side=own["side"])
+            physics = {name: own[name] for name in PHYSICS if name in own}
+            if physics and isinstance(world, WaterWorld):
+                kind = replace(world, continuous=product.domain.actions == 0, **physics)
                 one = replace(one, domain=water_domain(kind))
             if "visible" in own:
                 one = replace(one, visible=own["visible"])
-            return one, replace(first, learning_rate=own["learning_rate"]) if "learning_rate" in own else first
+            return one, replace(first, **{name: own[name] for name in SCALES if name in own})
 
         self.training = DeepTraining(algorithm_of(first.name), run_of, seeds, numbers)
         self.tasks, self.machine = tuple(tasks), tasks[0].pushdown
@@ -209,8 +214,8 @@ class DeepLearner:
 def _varying(tasks: Sequence[Task], agents: Sequence[Agent]) -> dict[str, list[float]]:
     """The numbers in which the runs of a batch differ, by name, one per run."""
     columns: dict[str, list[float]] = {
-        "learning_rate": [float(getattr(agent, "learning_rate", 0.0)) for agent in agents],
         "visible": [float(agent.k != "none") for agent in agents],
-        "side": [float(task.domain.side) if isinstance(task.domain, WaterWorld) else 0.0 for task in tasks],
+        **{name: [float(getattr(agent, name, None) or 0.0) for agent in agents] for name in SCALES},
+        **{name: [float(getattr(task.domain, name, 0.0)) for task in tasks] for name in PHYSICS},
     }
     return {name: values for name, values in columns.items() if len(set(values)) > 1}
