@@ -20,10 +20,10 @@ from pages.concepts.run import run_plot
 from pages.concepts.seeds import seeds_plot
 from pages.concepts.trade import trade_plot
 from pages.concepts.views import views_plot
+from pdrm.drawing.curve_plots import panel_plot
 from pdrm.drawing.graphviz import render_dot, to_dot
 from pdrm.drawing.plots import episode_plot, sizes_plot, witness_plot
 from pdrm.drawing.render import run_to_dot
-from pdrm.report.curve_plots import panel_plot
 
 
 class GraphPicture(NamedTuple):
@@ -58,6 +58,8 @@ def pictures() -> dict[str, Picture | GraphPicture]:
         "witness-maze-5x5.svg": Picture(witness_plot, shown.witness(k=2)),
         "sizes-maze-10x10.svg": Picture(sizes_plot, (shown.sizes("maze-10x10"),)),
         "concept-counterfactual.svg": Picture(counterfactual_plot, shown.counterfactuals(steps=6)),
-        "concept-curves.svg": Picture(lambda *_: panel_plot(curves), tuple(map(shown.tested, curves))),
+        "concept-curves.svg": Picture(
+            lambda *_: panel_plot([one.to_plot() for one in curves]), tuple(map(shown.tested, curves))
+        ),
         "concept-seeds.svg": Picture(seeds_plot, shown.tested(curves[0])),
     }

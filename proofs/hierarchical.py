@@ -78,7 +78,7 @@ def same_tables(training: HierarchicalTraining, readable: ReadableHierarchical, 
     """Every entry of both tables; what is beyond a machine state's own options stays untouched."""
     policy, actions = policy_of(training, {}), len(training.domain.actions)
     assert isinstance(policy, HierarchicalPolicy)
-    tables = ((policy.table, readable.meta, 1), (policy.within, _flat(readable), actions))
+    tables = ((policy.q_table, readable.meta, 1), (policy.within, _flat(readable), actions))
     for table, expected, width in tables:
         learnt = rows_of(table)
         for (s, u, view), row in learnt.items():

@@ -93,7 +93,7 @@ def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLe
         return False
     policy = policy_of(training, {})
     assert isinstance(policy, Policy)
-    learnt = rows_of(policy.table)
+    learnt = rows_of(policy.q_table)
     assert learnt == readable.q, f"{said}\n{learnt = }\nnot {readable.q}"
     assert training.progress.floats[at.LAST_RETURN] == returns[-1], said
     assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"

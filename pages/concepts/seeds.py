@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from pdrm.drawing.curve_plots import colours
 from pdrm.drawing.plots import INK
 from pdrm.experiments.statistics import quartiles
-from pdrm.report.curve_plots import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

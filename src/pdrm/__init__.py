@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pdrm.lazy import lazy
+from pdrm.lazy import lazy, show_with
 
 if TYPE_CHECKING:
     from pdrm.analysis.check_k import check_k
@@ -80,6 +80,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any
     """A public name, or a chapter, imported when it is first used."""
     return import_module(f"pdrm.{name}") if name in _CHAPTERS else _lend(name)
 
+
+show_with(lambda value: import_module("pdrm.drawing.render").draw(value))
 
 if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
     import_module("pdrm.domains")

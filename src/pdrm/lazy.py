@@ -1,7 +1,9 @@
-"""Packages that import their public names when they are first used, so that importing the package itself is instant.
+"""What is loaded when it is first used: the public names of packages, so that importing a package is instant, and the pictures of
+values, so that a machine shows itself in a notebook although the chapter that draws it is above the machines'.
 
-The names stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the same lines, so
-that a name and its home are written once. `__all__` repeats the names in reading order, because type checkers ask for it.
+The names of a package stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the same
+lines, so that a name and its home are written once. `__all__` repeats the names in reading order, because type checkers ask for
+it. How values are drawn is said by the top of the package, with `show_with`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from pdrm.errors import missing_jax
 
@@ -49,3 +51,42 @@ def _find_homes(package: str) -> dict[str, str]:
     blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
     lines = [line for block in blocks if ast.unparse(block.test) == "TYPE_CHECKING" for line in block.body]
     return {name.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}
+
+
+# --- Values that show themselves in a notebook
+
+
+class Shown(Protocol):
+    """What a notebook asks a picture for; None: it has no such form."""
+
+    def _repr_html_(self) -> str | None: ...
+    def _repr_svg_(self) -> str | None: ...
+    def _repr_png_(self) -> bytes | None: ...
+
+
+_drawing: list[Callable[[object], Shown]] = []
+
+
+def show_with(draw: Callable[[object], Shown]) -> None:
+    """Say how values are drawn from now on."""
+    _drawing[:] = [draw]
+
+
+class Displayed:
+    """A value that shows itself in a notebook, as what it is drawn as.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> "<svg" in catalogue("letter")._repr_svg_()
+    True
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        return _drawing[0](self)._repr_html_() if _drawing else None
+
+    def _repr_svg_(self) -> str | None:
+        return _drawing[0](self)._repr_svg_() if _drawing else None
+
+    def _repr_png_(self) -> bytes | None:
+        return _drawing[0](self)._repr_png_() if _drawing else None

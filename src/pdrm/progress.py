@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 SECONDS_BETWEEN_LINES = 15.0
+SECONDS_BETWEEN_BARS = 0.2
+"""In a notebook, where each is a message to the browser."""
 
 Update = Callable[[float, str], None]
 """Called with how much is done, and what to say of it."""
@@ -17,8 +23,7 @@ Update = Callable[[float, str], None]
 
 def is_shown() -> bool:
     """Whether a bar would be seen: on a terminal, or in a notebook."""
-    console = Console(stderr=True)
-    return console.is_terminal or console.is_jupyter
+    return _find_notebook() is not None or Console(stderr=True).is_terminal
 
 
 @contextmanager
@@ -34,7 +39,10 @@ def show_progress(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if quiet:
         yield lambda _done, _note: None
-    elif console.is_terminal or console.is_jupyter:
+    elif (display := _find_notebook()) is not None:
+        with _show_in_notebook(display, _NotebookBar(title, total)) as update:
+            yield update
+    elif console.is_terminal:
         columns = (TextColumn("{task.fields[name]}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         with Progress(*columns, TextColumn("{task.description}"), console=console) as bars:
             task = bars.add_task("", total=total, name=title)
@@ -53,6 +61,63 @@ def show_progress(
         finally:
             if shown[0]:
                 console.print(shown[0], markup=False)
+
+
+def say(text: str) -> None:
+    """A line about the work, on standard error; in a notebook, where that is red, among what is printed."""
+    stream = sys.stdout if _find_notebook() is not None else sys.stderr
+    stream.write(f"{text}\n")
+
+
+# --- In a notebook: one output that is drawn anew, by IPython alone (no widgets, which many front ends and files do not show)
+
+
+@dataclass(slots=True)
+class _NotebookBar:
+    title: str
+    total: float
+    done: float = 0.0
+    note: str = ""
+    began: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.done / self.total) if self.total else 1.0
+
+    def __repr__(self) -> str:
+        return f"{self.title}: {self.share:4.0%}  {duration(self.seconds)}  {self.note}".rstrip()
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{self.share:.4f}" max="1" style="width: 16em; vertical-align: middle"></progress>'
+        said = f"{self.share:.0%} &nbsp;{duration(self.seconds)} &nbsp;{escape(self.note)}"
+        return f"<div>{escape(self.title)} {bar} {said}</div>"
+
+
+@contextmanager
+def _show_in_notebook(display: Callable[..., Any], bar: _NotebookBar) -> Iterator[Update]:
+    bar.began = last = time.monotonic()
+    shown = display(bar, display_id=True)
+
+    def update(done: float, note: str) -> None:
+        nonlocal last
+        bar.done, bar.note, now = done, note, time.monotonic()
+        bar.seconds = now - bar.began
+        if now - last >= SECONDS_BETWEEN_BARS:
+            last = now
+            shown.update(bar)
+
+    try:
+        yield update
+    finally:
+        shown.update(bar)
+
+
+def _find_notebook() -> Callable[..., Any] | None:
+    """What displays a value in the notebook that this runs in; None: it does not run in one."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return None if getattr(shell, "kernel", None) is None else ipython.display.display
 
 
 def duration(seconds: float) -> str:

@@ -23,6 +23,7 @@ from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
+from pdrm.lazy import Displayed
 from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
@@ -44,7 +45,7 @@ FAILURES = ("lost", "no")
 """What final states that mean failure are called in the catalogue's machines."""
 
 
-class Task:
+class Task(Displayed):
     """A domain and a machine that belong together.
 
     >>> Task("maze-5x5")

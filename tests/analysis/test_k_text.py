@@ -65,3 +65,9 @@ def test_a_certified_yes_loses_nothing(paint):
 
 def test_one_state_is_one_state():
     assert "1 state within 0 steps, " in format_report(check_k("letter", ks=[0], depth=0, most=100))[1]
+
+
+def test_a_report_shows_itself_in_a_notebook(paint):
+    shown = paint._repr_html_()
+    assert shown.count("<tr>") == 1 + len(paint.answers)
+    assert "from the start: k = 5 is enough" in shown

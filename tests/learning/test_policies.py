@@ -55,8 +55,8 @@ def test_every_row_is_found_by_what_it_stands_for(agent):
     rows = [policy.seen(row) for row in range(len(policy))]
     assert len(set(rows)) == len(policy)
     for row, seen in enumerate(rows):
-        assert policy.values(*seen).tolist() == policy.table.value[row].tolist()
-        assert policy.act(*seen) == policy.table.value[row].argmax()
+        assert policy.values(*seen).tolist() == policy.q_table.value[row].tolist()
+        assert policy.act(*seen) == policy.q_table.value[row].argmax()
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -22,7 +22,7 @@ CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choi
 def table(training):
     """What was learnt, by what is seen."""
     policy = policy_of(training, {})
-    return {policy.seen(row): policy.table.value[row].tolist() for row in range(len(policy))}
+    return {policy.seen(row): policy.q_table.value[row].tolist() for row in range(len(policy))}
 
 
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)

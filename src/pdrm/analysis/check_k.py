@@ -48,6 +48,8 @@ NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "fro
 """The questions in words."""
 FURTHER = {TIME: "raise `seconds`", STATES: "raise `most`", HELPLESS: "try another `depth`"}
 """What may decide what is undecided, by what ended the search."""
+SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
+"""The colours of verdicts in a notebook."""
 ENDED = {TIME: ", then time was up", STATES: ", the most allowed"}
 """The same in the report."""
 CLOSED = 200_000
@@ -81,6 +83,20 @@ class KReport:
     def __repr__(self) -> str:
         product, smallest = self.optimal.product, {question: self.smallest(question) for question in QUESTIONS}
         return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - an analysis does not draw
+
+        first, second, *_ = format_report(self)
+        scale = max(*map(abs, self.optimal.values.at_start(self.optimal.product)), 1e-9)
+        rows = []
+        for k, found in self.answers.items():
+            shown = ((_format_answer(found[q]).strip(), SHADES[found[q].verdict]) for q in NAMES)
+            cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
+            rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=scale)])
+        said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
+        heads = ["k", *NAMES.values(), "loss of the best k-policy found"]
+        return html("p", first, html("br"), second) + table(heads, rows) + html("ul", *said)
 
     def smallest(self, question: str) -> int | None:
         """The smallest k whose answer is yes; where no yes goes as deep as was asked, of those that go deepest."""

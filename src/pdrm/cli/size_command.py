@@ -82,7 +82,7 @@ def _count_table(policy: Path) -> dict[str, int | None]:
     from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
-    table = load_policy(policy).table
+    table = load_policy(policy).q_table
     memories = len(set(table.node.tolist()))
     counts = isinstance(table.memory, CounterVectors)
     whole = isinstance(table.view, FullStack) and not counts

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadArrays, BadDomainSetting
+from pdrm.lazy import Displayed
 
 Label = frozenset[str]
 """The set of events true after a transition."""
@@ -97,7 +98,7 @@ class DomainArrays(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FiniteDomain:
+class FiniteDomain(Displayed):
     """A finite labelled MDP, checked when it is built.
 
     >>> from pdrm.domains.paper_domains import domain

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.lazy import Displayed
 
 Array = Any
 """An array of NumPy or of JAX."""
@@ -35,7 +36,7 @@ OBSERVED = 4 + 4 * BALLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaterWorld:
+class WaterWorld(Displayed):
     """The box and what moves in it. The paper prints none of these numbers but the side and the limit: the others are ours.
 
     >>> WaterWorld(side=20).name, round(WaterWorld().inner, 1)

@@ -7,8 +7,9 @@ Nothing is imported before it is used, so that a command that prints a table doe
 - `figure`: what is drawn of a machine, many parallel rules in few lines (`make_figure`);
 - `graphviz`: a figure as DOT, laid out and rendered (`to_dot`, `render_dot`);
 - `tikz`: a figure as LaTeX (`to_tikz`);
-- `render`: machines and runs as files (`draw`, `draw_run`, `render`, `FORMATS`);
-- `plots`: how tables grow, witnesses, episodes, with matplotlib.
+- `render`: the picture of a machine, a run, a domain or a task (`draw`, `Picture`, `FORMATS`);
+- `markup` and `rows`: HTML and tables, for notebooks and the report;
+- `plots` and `curve_plots`: how tables grow, witnesses, episodes, learning curves, with matplotlib.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.drawing.graphviz import to_dot
-    from pdrm.drawing.render import draw, draw_run
+    from pdrm.drawing.render import Picture, draw, draw_run
+    from pdrm.drawing.rows import Rows
     from pdrm.drawing.tikz import to_tikz
 
-__all__ = ["draw", "draw_run", "to_dot", "to_tikz"]
+__all__ = ["Picture", "Rows", "draw", "draw_run", "to_dot", "to_tikz"]
 
 __getattr__, __dir__ = lazy(__name__)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
 from pdrm.domains.pictures import draw_state
@@ -23,7 +24,6 @@ from pdrm.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PLOT_FORMATS = (".svg", ".png", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -39,6 +39,21 @@ LETTERED = 34
 
 
 # --- Files and axes
+
+
+class Plot(Figure):
+    r"""A figure of matplotlib that shows itself in a notebook, and that `save` writes to a file.
+
+    >>> Plot(figsize=(2, 1))._repr_png_()[:4]
+    b'\x89PNG'
+    """
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it in the format that the file's ending names: .svg, .png or .pdf."""
+        write_plot(self, path)
+
+    def _repr_png_(self) -> bytes:
+        return plot_bytes(self, "png")
 
 
 def check_plot_format(path: str | os.PathLike[str]) -> None:
@@ -80,10 +95,8 @@ def plot_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _new_figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
+def _new_figure(width: float, height: float) -> Plot:
+    return Plot(figsize=(width, height), layout="constrained")
 
 
 def _open_frame(axes: Axes, *, grid: bool = True) -> None:
@@ -101,7 +114,7 @@ def _open_frame(axes: Axes, *, grid: bool = True) -> None:
 Points = list[tuple[int, float]]
 
 
-def sizes_plot(record: dict[str, Any]) -> Figure:
+def sizes_plot(record: dict[str, Any]) -> Plot:
     """The growth of a task's tables."""
     figure = _new_figure(7, 4.2)
     axes = figure.subplots()
@@ -166,7 +179,7 @@ class Situation:
     value: str
 
 
-def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Figure:
+def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
     """Some situations next to each other."""
     figure = _new_figure(4.6 * len(situations), 4.6)
     figure.suptitle(title, fontsize=12, color=INK)
@@ -216,7 +229,7 @@ class EpisodeStep:
     """Top first."""
 
 
-def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Figure:
+def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     """Draw an episode; a domain without a map has its stack only."""
     wide = domain.picture is not None
     figure = _new_figure(8.6 if wide else 5.2, 3.9)

@@ -1,19 +1,35 @@
-"""Drawings as files: a machine in every format there is, a run as a table; written whole or not at all."""
+"""`draw`: the picture of a machine, of a run on a word, of a domain or of a task, shown in a notebook, printed or saved.
+
+A `Picture` is rendered when it is looked at, in the format that is asked for; a file is written whole or not at all.
+"""
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial, singledispatch
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
+from pdrm.domains.water import ACTIONS, EVENTS, START_NUMBERS, WaterWorld, begin
+from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
+from pdrm.drawing.label_tokens import make_printable, spell
+from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
-from pdrm.errors import UnknownFormat
+from pdrm.errors import BadSetting, UnknownFormat
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
 from pdrm.machines.transitions import Rule
 from pdrm.machines.wellformed import Machine
+from pdrm.task import Task, find_machine
 
 MACHINE_FORMATS: dict[str, Callable[[Machine[Rule], bool], bytes]] = {
     "svg": lambda machine, title: render_dot(to_dot(machine, title=title), "svg"),
@@ -28,29 +44,72 @@ MACHINE_FORMATS: dict[str, Callable[[Machine[Rule], bool], bytes]] = {
 FORMATS = tuple(f".{name}" for name in MACHINE_FORMATS)
 """The endings of a machine's drawing."""
 
-RUN_FORMATS = (".svg", ".png", ".dot", ".gv")
-"""The endings of a run's table."""
-
 NUMBERS = ("step", "reward")
 """Columns of a run's table that are aligned to the right."""
 
+MOST_EDGES = 150
+"""Edges of a machine above which a notebook shows its first rules instead: Graphviz would take too long."""
 
-def draw(machine: Machine[Rule], path: str | os.PathLike[str], *, title: bool = False) -> None:
-    """Draw a machine into a file, in the format its ending names.
+MOST_LINES = 40
+"""Rules of a machine, and rows of a table, that are shown or printed."""
 
-    >>> import tempfile
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """What `draw` gives: a notebook shows it, `print` writes it as text, `save` writes it to a file."""
+
+    formats: Mapping[str, Callable[[], bytes]]
+    """How it is made in each format, by the file's ending without the dot."""
+    text: Callable[[], str]
+    """How it is written as text."""
+    shown: tuple[str, ...]
+    """The formats that a notebook is given: `html`, `svg`, `png`."""
+    html: Callable[[], str] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Picture: {', '.join(f'.{name}' for name in self.formats)}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def render(self, format: str) -> bytes:  # noqa: A002 (the plain word for it)
+        """The picture in a format, with or without the dot."""
+        return self.formats[_check_format(format, tuple(f".{name}" for name in self.formats))]()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, in the format its ending names."""
+        write_atomically(Path(path), self.render(Path(path).suffix))
+
+    def _repr_html_(self) -> str | None:
+        return self.html() if self.html is not None and "html" in self.shown else None
+
+    def _repr_svg_(self) -> str | None:
+        return self.formats["svg"]().decode() if "svg" in self.shown else None
+
+    def _repr_png_(self) -> bytes | None:
+        return self.formats["png"]() if "png" in self.shown else None
+
+
+def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False) -> Picture:
+    """Draw a machine, a run on a word, a domain or a task.
+
+    what: one of these, or a machine's name, file or text. path: where to save the picture too, in the format its ending names:
+    a machine as .svg, .png, .dot, .tex or .tikz, a run as .svg, .png or .dot, a domain as .png.
+    title: whether the drawing of a machine has its name on it.
+
     >>> from pdrm.language.loading import catalogue
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     draw(catalogue("letter"), Path(folder) / "letter.svg")
-    ...     "<svg" in (Path(folder) / "letter.svg").read_text()
-    True
+    >>> print(draw(catalogue("anbn")))
+    anbn: starts in left, ends in yes or no
+      left → left: a, z / A z, 0
+      left → right: b, A / ε, 0
+      right → right: b, A / ε, 0
+      right → yes: ε, # / #, 1
+      otherwise: go to no, 0
     """
-    write_atomically(Path(path), render(machine, Path(path).suffix, title=title))
-
-
-def render(machine: Machine[Rule], format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
-    """A machine drawn in a format: one of `FORMATS`, with or without the dot."""
-    return MACHINE_FORMATS[_check_format(format, FORMATS)](machine, title)
+    made = _draw(what, title)
+    if path is not None:
+        made.save(path)
+    return made
 
 
 def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
@@ -63,9 +122,69 @@ def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     ...     "<svg" in (Path(folder) / "run.svg").read_text()
     True
     """
-    chosen = _check_format(Path(path).suffix, RUN_FORMATS)
-    dot = run_to_dot(run)
-    write_atomically(Path(path), dot.encode() if chosen in ("dot", "gv") else render_dot(dot, chosen))
+    draw(run, path)
+
+
+def render(machine: Machine[Rule], format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
+    """A machine drawn in a format: one of `FORMATS`, with or without the dot."""
+    return MACHINE_FORMATS[_check_format(format, FORMATS)](machine, title)
+
+
+def _check_format(asked: str, endings: tuple[str, ...]) -> str:
+    """The format without dot, in small letters, or an error that lists the known ones."""
+    name = asked.removeprefix(".").lower()
+    if f".{name}" in endings:
+        return name
+    message = f"`{asked}` is not a format for drawings" if name else "the file's name has no ending, so no format"
+    raise UnknownFormat(message, fix=f"use one of {', '.join(endings)}")
+
+
+@singledispatch
+def _draw(what: object, title: bool) -> Picture:  # noqa: ARG001 - only machines have one
+    fix = "give a machine, a run of one, a domain or a task"
+    raise BadSetting(f"a {type(what).__name__} cannot be drawn", fix=fix)
+
+
+# --- A machine
+
+
+@_draw.register
+def _(machine: Machine, title: bool) -> Picture:  # type: ignore[type-arg] # singledispatch looks at the class
+    formats = {name: partial(make, machine, title) for name, make in MACHINE_FORMATS.items()}
+    small = len({(rule.source, rule.target) for rule in machine.transitions}) <= MOST_EDGES
+    shown = ("svg",) if small else ("html",)
+    return Picture(formats, partial(_list_rules, machine), shown, lambda: html("pre", _list_rules(machine)))
+
+
+@_draw.register(str)
+@_draw.register(os.PathLike)
+def _(named: str | os.PathLike[str], title: bool) -> Picture:
+    return _draw(find_machine(named), title)
+
+
+def _list_rules(machine: Machine[Rule]) -> str:
+    """What is drawn of a machine, line by line."""
+    figure = make_figure(machine)
+    ends = f", ends in {' or '.join(machine.final)}" if machine.final else ""
+    lines = [f"{edge.source} → {edge.target}: {spell(line)}" for edge in figure.edges for line in edge.lines]
+    more = [f"… {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    lines = [*lines[:MOST_LINES], *more, *(spell(line) for line in figure.caption)]
+    return make_printable(f"{machine.name}: starts in {machine.start}{ends}") + "".join(
+        f"\n  {make_printable(line)}" for line in lines
+    )
+
+
+# --- A run on a word, as a table
+
+
+@_draw.register
+def _(run: Run, title: bool) -> Picture:  # type: ignore[type-arg] # the same  # noqa: ARG001
+    formats = {
+        "svg": lambda: render_dot(run_to_dot(run), "svg"),
+        "png": lambda: render_dot(run_to_dot(run), "png"),
+        **dict.fromkeys(("dot", "gv"), lambda: run_to_dot(run).encode()),
+    }
+    return Picture(formats, partial(_write_run, run), ("html",), partial(_tabulate_run, run))
 
 
 def run_to_dot(run: Run[AnyStep]) -> str:
@@ -87,10 +206,91 @@ def _table_row(cells: Iterable[str]) -> str:
     return f"<TR>{row}</TR>"
 
 
-def _check_format(asked: str, endings: tuple[str, ...]) -> str:
-    """The format without dot, in small letters, or an error that lists the known ones."""
-    name = asked.removeprefix(".").lower()
-    if f".{name}" in endings:
-        return name
-    message = f"`{asked}` is not a format for drawings" if name else "the file's name has no ending, so no format"
-    raise UnknownFormat(message, fix=f"use one of {', '.join(endings)}")
+def _write_run(run: Run[AnyStep]) -> str:
+    """The table with aligned columns."""
+    rows = [HEADINGS, *trace_run(run)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join([*lines, describe_end(run)])
+
+
+def _tabulate_run(run: Run[AnyStep]) -> Markup:
+    rows = trace_run(run)
+    numbers = [HEADINGS.index(name) for name in NUMBERS]
+    more = f" … {len(rows) - MOST_LINES:,} rows are left out here." if len(rows) > MOST_LINES else ""
+    return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{describe_end(run)}{more}")
+
+
+# --- A domain, as its first state looks, and a task
+
+
+@_draw.register
+def _(domain: FiniteDomain, title: bool) -> Picture:  # noqa: ARG001
+    state = int(domain.arrays.start_state[0])
+    return Picture(
+        {"png": lambda: _encode_png(draw_state(domain, state))},
+        lambda: draw_text(domain, state, repr(domain)),
+        ("html", "png"),
+        lambda: _show_domain(_encode_png(draw_state(domain, state)), domain.name, _list_facts(domain)),
+    )
+
+
+@_draw.register
+def _(world: WaterWorld, title: bool) -> Picture:  # noqa: ARG001
+    numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
+    pixels = partial(draw_water, world, begin(world, numbers, np))
+    facts = {"balls": "10", "actions": " ".join(ACTIONS), "events": " ".join(EVENTS)}
+    facts |= {"step limit": f"{world.step_limit:,}"}
+    return Picture(
+        {"png": lambda: _encode_png(pixels())},
+        lambda: repr(world),
+        ("html", "png"),
+        lambda: _show_domain(_encode_png(pixels()), world.name, facts),
+    )
+
+
+@_draw.register
+def _(task: Task, title: bool) -> Picture:
+    parts = [_draw(task.domain, title), _draw(task.machine, title)]
+    success = f"success: {', '.join(task.success)}"
+
+    def show() -> Markup:
+        shown = [Markup(part._repr_html_() or _take_svg(part._repr_svg_() or "")) for part in parts]
+        return join((*shown, html("p", success)))
+
+    formats = {"html": lambda: show().encode()}
+    return Picture(formats, lambda: "\n\n".join([*map(str, parts), success]), ("html",), show)
+
+
+def _take_svg(text: str) -> str:
+    """The picture without what stands before it in a file."""
+    return text[text.find("<svg") :]
+
+
+def _encode_png(pixels: Pixels) -> bytes:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="png")
+    return buffer.getvalue()
+
+
+def _show_domain(png: bytes, name: str, facts: Mapping[str, str]) -> Markup:
+    return picture(png, "png", name) + table(["", ""], [[fact, said] for fact, said in facts.items()])
+
+
+def _list_facts(domain: FiniteDomain) -> dict[str, str]:
+    """What is said of a domain beside its picture."""
+
+    def some(words: Iterable[Any]) -> str:
+        every = list(words)
+        return " ".join(map(str, every[:MOST_LINES])) + (f" … ({len(every):,})" if len(every) > MOST_LINES else "")
+
+    machine = {} if domain.machine is None else {"machine": domain.machine}
+    return {
+        "states": f"{domain.states:,}",
+        "actions": some(domain.actions),
+        "events": some(domain.events),
+        "step limit": f"{domain.step_limit:,}",
+        **machine,
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.curve import find_successes
 from pdrm.learning.run import RunSpec
 from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.drawing.curve_plots import CurveLine
 
 WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
 """Both pay 1,000 for each of eight balls collected and delivered, 1 for the last one collected and 100,000 for the end."""
@@ -76,6 +79,14 @@ class Curves:
     def normalised(self) -> Numbers:
         """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1."""
         return 2 * (self.returns - self.lowest) / (self.highest - self.lowest) - 1
+
+    def to_plot(self) -> CurveLine:
+        """The line of a plot: medians and quartiles over the seeds, mapped to [-1, 1] where the range of returns is known."""
+        from pdrm.drawing.curve_plots import CurveLine  # noqa: PLC0415 - matplotlib is loaded when something is drawn
+
+        band = self.quartiles(self.normalised if self.scaled else self.returns)
+        panel, line = self.panel.title or self.panel.name, self.line
+        return CurveLine(line.name, panel, self.unit, self.at, *band, self.scaled, line.key, dashed=line.ours)
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; a test counts by the mean of its episodes."""

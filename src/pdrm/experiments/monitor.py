@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rich.console import Console
-
 from pdrm.experiments.execution import Planned
 from pdrm.experiments.store import Store
-from pdrm.progress import duration, show_progress
+from pdrm.progress import duration, say, show_progress
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SHOWN_RUNS = 2
@@ -92,18 +90,17 @@ def monitor(
 ) -> Iterator[None]:
     """Show how the runs go until the end of the block; `announce`: first say how many there are to do."""
     watched, stop = Monitor(runs, store, workers), threading.Event()
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     if announce and not quiet:
         done, left = len(watched.done), watched.seconds_left()
         if done:
-            console.print(f"{done:,} of {len(runs):,} runs were done before")
+            say(f"{done:,} of {len(runs):,} runs were done before")
         if done < len(runs):
-            console.print(f"{len(runs) - done:,} runs to do{'' if left is None else f', about {duration(left)}'}")
+            say(f"{len(runs) - done:,} runs to do{'' if left is None else f', about {duration(left)}'}")
     with show_progress(len(runs), "runs", quiet=quiet) as update:
 
         def look() -> None:
             for run in watched.look():
-                console.print(f"failed: {run.title}\n{watched.failed[run.spec.id]}", markup=False)
+                say(f"failed: {run.title}\n{watched.failed[run.spec.id]}")
             update(watched.amount, watched.words())
 
         def watch() -> None:

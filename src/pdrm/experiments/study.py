@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError
 from pdrm.experiments.curves import Curves, curves_of
@@ -28,6 +28,8 @@ from pdrm.progress import is_shown
 from pdrm.task import DomainLike, Task
 
 if TYPE_CHECKING:
+    from pdrm.drawing.plots import Plot
+    from pdrm.drawing.rows import Rows
     from pdrm.experiments.execution import Failure, Planned, Workers
 
 FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
@@ -36,7 +38,7 @@ TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Study:
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
@@ -71,6 +73,24 @@ class Study:
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
         object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
+
+    def __repr__(self) -> str:
+        panels, lines, seeds = len(self.panels), len(list(self.lines())), len(self.seed_numbers)
+        parts = ((panels, "panel"), (lines, "line"), (seeds, "seed"))
+        return f"<Study {self.name!r}: {', '.join(f'{count} {what}' + 's' * (count != 1) for count, what in parts)}>"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - running a study does not draw
+
+        rows = []
+        for panel, line in self.lines():
+            agent = panel.agent(line)
+            rows.append(
+                [panel.title or panel.name, line.name, agent.name, str(agent.k), f"{agent.total:,} {agent.unit}"]
+            )
+        heads = ["panel", "line", "agent", "k", "training"]
+        seeds = f"{self.title or self.name}; seeds {', '.join(map(str, self.seed_numbers))}"
+        return html("p", seeds) + table(heads, rows)
 
     @property
     def seed_numbers(self) -> tuple[int, ...]:
@@ -113,6 +133,18 @@ class Study:
         """
         return run_study(self, folder, workers, progress=progress)
 
+    def results(self, folder: str | os.PathLike[str] = "study") -> Results:
+        """What was recorded of it in a folder, where `run` has been."""
+        place = Path(folder)
+        lines = recorded([self], Store.below(place))
+        if not lines:
+            raise NotRecorded(f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})")
+        return Results(place, lines, [])
+
+    def plot(self, folder: str | os.PathLike[str] = "study") -> Plot:
+        """The curves recorded in a folder as a figure of matplotlib, which shows itself in a notebook."""
+        return self.results(folder).plot()
+
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     """The seeds that are meant: so many from 0 on, or these.
@@ -134,13 +166,68 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 # --- Running studies
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class ResultRow(NamedTuple):
+    """What became of one line: over its seeds, and the episodes of their final tests."""
+
+    study: str
+    panel: str
+    line: str
+    seeds: int
+    training: int
+    """Before the final test, in the agent's unit."""
+    return_25: float
+    return_50: float
+    return_75: float
+    """Quartiles over the seeds of the final test's mean return."""
+    success: float
+    """The share of these episodes that achieved the task."""
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return self._asdict()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
     """What came of some studies: their recorded lines, and the runs that failed."""
 
     folder: Path
     lines: list[tuple[Study, Curves]]
     failures: list[Failure]
+
+    def __repr__(self) -> str:
+        runs = sum(len(curves.seeds) for _, curves in self.lines)
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"<Results in {self.folder}: {len(self.lines)} lines, {runs} runs{failed}>"
+
+    def table(self) -> Rows[ResultRow]:
+        """A row for each line: how its final tests went."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - running a study does not draw
+
+        def make(number: int) -> ResultRow:
+            study, curves = self.lines[number]
+            low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
+            panel, line, done = curves.panel.title or curves.panel.name, curves.line.name, int(curves.at[-1])
+            success = float(curves.final_success.mean())
+            return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
+
+        return Rows(len(self.lines), make)
+
+    def plot(self) -> Plot:
+        """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook."""
+        from pdrm.drawing.curve_plots import CurveLine, study_plot  # noqa: PLC0415 - the same
+
+        panels: dict[tuple[str, str], list[CurveLine]] = {}
+        for study, curves in self.lines:
+            panels.setdefault((study.name, curves.panel.name), []).append(curves.to_plot())
+        return study_plot(list(panels.values()))
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - the same
+
+        failed = [html("p", f"failed: {one.run.title}: {one.sentence}") for one in self.failures]
+        shown = picture(self.plot()._repr_png_(), "png", f"median and quartiles over the seeds, in {self.folder}")
+        return self.table()._repr_html_() + shown + "".join(failed)
 
 
 def plan(studies: Iterable[Study]) -> list[Planned]:

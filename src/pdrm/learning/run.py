@@ -56,6 +56,7 @@ from pdrm.progress import is_shown, show_progress
 from pdrm.task import Task
 
 if TYPE_CHECKING:
+    from pdrm.drawing.plots import Plot
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.tabular.evaluation import Moment, Trained
     from pdrm.learning.tabular.policy import AnyPolicy
@@ -507,7 +508,7 @@ def no_run(folder: Path, why: str = "", example: str = "pdrm train letter") -> B
 # --- A run that was trained
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run in its folder: its curve, its policy, and episodes with it.
 
@@ -519,6 +520,16 @@ class Run:
 
     spec: RunSpec
     folder: Path
+
+    def __repr__(self) -> str:
+        spec, state = self.spec, "trained" if self.done else "not finished"
+        return f"<Run of {spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}: {state}>"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
+
+        said = html("p", repr(self).strip("<>"))
+        return said + picture(self.plot()._repr_png_(), "png", f"tests in {self.folder.name}") if self.done else said
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Run:
@@ -543,6 +554,16 @@ class Run:
         if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
             raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)
         return curve
+
+    def plot(self) -> Plot:
+        """Its curve as a figure of matplotlib, which shows itself in a notebook: the mean return of each test, and a band from the
+        25th to the 75th percentile of its episodes."""
+        from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - matplotlib is loaded when something is drawn
+
+        curve, spec = self.curve, self.spec
+        low, high = np.percentile(curve.returns, (25, 75), axis=1)
+        name = f"{spec.agent.name}, k = {spec.agent.k}, seed {spec.seed}"
+        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, curve.returns.mean(axis=1), high))
 
     @property
     def result(self) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from pdrm.lazy import Displayed
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Label
+from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Stack, Transition
 
 
@@ -78,14 +80,20 @@ class Read(Protocol[C_co]):
 S_co = TypeVar("S_co", bound=Read[object], covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Run(Generic[S_co]):
+@dataclass(frozen=True, slots=True, repr=False)
+class Run(Displayed, Generic[S_co]):
     """A word read from the start: the silent moves before it, one step per label, and how many labels were left unread
     because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
 
     steps: tuple[S_co, ...]
     unread: int
     finished: bool
+
+    def __repr__(self) -> str:
+        read = len(self.steps) - 1
+        end = "ended" if self.finished else "not ended"
+        where: object = getattr(self.steps[-1], "after", None)
+        return f"<Run on {read} label{'s' * (read != 1)}: {end} in {where}; reward {number_text(self.reward)}>"
 
     @property
     def accepted(self) -> bool:

@@ -120,7 +120,7 @@ class CountingStep:
     moves: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
 

@@ -62,7 +62,7 @@ class RewardStep:
     reward: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RewardMachine(CountingMachine[RewardTransition]):
     """⟨U, u₀, F, Σ, δ_u, δ_r⟩; `transitions` hold δ_u and δ_r, and `states` may be left out as for a pushdown machine.
 

@@ -27,6 +27,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
+from pdrm.lazy import Displayed
 from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, label_text
@@ -42,7 +43,7 @@ R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
-class Machine(Generic[R_co]):
+class Machine(Displayed, Generic[R_co]):
     """What all three kinds of machine have."""
 
     __slots__ = ()
@@ -56,6 +57,11 @@ class Machine(Generic[R_co]):
     states: tuple[str, ...]
     alphabet: Alphabet
     _from: dict[str, tuple[R_co, ...]]
+
+    def __repr__(self) -> str:
+        states, rules = len(self.states) + len(self.final), len(self.transitions)
+        size = f"{states} state{'s' * (states != 1)}, {rules} rule{'s' * (rules != 1)}"
+        return f"<{type(self).__name__} {self.name!r}: {size}>"
 
     def _fill_in(self) -> None:
         """Make tuples of what may be lists, and set the fields that follow from the others: the alphabet, the rules by state,

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from pdrm import __version__
+from pdrm.drawing.curve_plots import study_plot
+from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
@@ -22,8 +24,7 @@ from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
-from pdrm.report.curve_plots import study_plot
-from pdrm.report.page import Markup, Section, bullets, details, html, join, page, picture, table
+from pdrm.report.page import Section, bullets, details, page
 from pdrm.report.study_section import anchor, seconds_of, study_section
 from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts
 from pdrm.report.verdicts import claims_section
@@ -70,7 +71,7 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     figures = ensure_folder(folder / FIGURES)
     studies = _by_study(lines)
     panels = [[one for one in mine if one.panel is panel] for study, mine in studies for panel in study.panels]
-    write_plot(study_plot([some for some in panels if some]), folder / CURVES)
+    write_plot(study_plot([[one.to_plot() for one in some] for some in panels if some]), folder / CURVES)
     sections = [study_section(study, mine, store, figures) for study, mine in studies]
     sections.append(_making_section(lines, store, [CURVES], html("code", f"pdrm report -o {folder}")))
     title = ", ".join(study.title or study.name for study, _ in studies)

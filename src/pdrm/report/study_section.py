@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdrm.drawing.curve_plots import overview_plot, panel_plot
+from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.drawing.plots import plot_bytes
 from pdrm.experiments.curves import Curves, Origin, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
@@ -17,8 +19,7 @@ from pdrm.experiments.statistics import interquartile_mean_interval, probability
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
-from pdrm.report.curve_plots import overview_plot, panel_plot
-from pdrm.report.page import Markup, Section, badge, details, html, join, number, picture, table
+from pdrm.report.page import Section, badge, details
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: P
     parts += [_origins(study, lines)] if any(curves.origin for curves in lines) else []
     parts.append(html("p", _seeds(lines), class_="soft"))
     if len(shown) > 1 and study.figure:
-        paper = [[curves for curves in mine if not curves.line.ours] for _, mine in shown]
+        paper = [[curves.to_plot() for curves in mine if not curves.line.ours] for _, mine in shown]
         caption = f"{study.figure}: the paper's agents, all maps"
         parts.append(_plot(overview_plot(paper), f"{study.name}-overview", folder, caption))
     parts += [_panel(panel, mine, store, folder) for panel, mine in shown]
@@ -76,7 +77,7 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) ->
     return join(
         (
             html("h3", title),
-            _plot(panel_plot(lines), panel.name, folder, f"{title}: median and quartiles"),
+            _plot(panel_plot([one.to_plot() for one in lines]), panel.name, folder, f"{title}: median and quartiles"),
             _results(lines, store),
             _notes(lines),
             _improvements(lines),

@@ -9,12 +9,13 @@ from typing import Any
 from pdrm.analysis.check_k import check_k
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.paper_domains import domain
+from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
 from pdrm.drawing.render import render
 from pdrm.experiments.fact_cache import read_or_find
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import PAPER_SETTINGS
-from pdrm.report.page import Markup, Section, badge, bullets, details, html, join, number, picture, table
+from pdrm.report.page import Section, badge, bullets, details
 from pdrm.task import Task
 
 CHECKED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")

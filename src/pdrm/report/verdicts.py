@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
-from pdrm.report.page import Markup, Section, badge, bullets, details, html, join, number, table
+from pdrm.report.page import Section, badge, bullets, details
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
 MARK = "†"

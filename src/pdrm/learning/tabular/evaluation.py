@@ -99,7 +99,7 @@ class Trained:
 
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
-        reached = self.policy.table.environment_state.max(initial=0)
+        reached = self.policy.q_table.environment_state.max(initial=0)
         if self.policy.actions != self.domain.actions or reached >= self.domain.states:
             fault = f"the policy was learnt in a domain with other actions or states than `{self.domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")

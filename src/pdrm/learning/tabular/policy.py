@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
 from pdrm.files import (
     Arrays,
@@ -35,15 +36,20 @@ from pdrm.learning.tabular.hierarchical import TOP, Option, acting_heads, option
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
     Memory,
+    PolicyRow,
     PolicyTable,
     StackTree,
     decode_table,
     table_from,
+    tabulate_policy,
 )
 from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import FullStack, TopK, View
+
+if TYPE_CHECKING:
+    from pdrm.drawing.rows import Rows
 
 VERSION = 1
 ARRAYS = ".npz"
@@ -51,7 +57,7 @@ FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 """What goes wrong inside a file that is damaged or is something else."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TabularPolicy:
     """What the two kinds of policy share."""
 
@@ -60,20 +66,37 @@ class TabularPolicy:
     machine_text: str
     """The machine it was learnt with, as .pdrm text."""
     actions: tuple[str, ...]
-    table: PolicyTable
+    q_table: PolicyTable
     """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.q_table)
 
     @property
     def view(self) -> View:
         """What it sees of the stack."""
-        return self.table.view
+        return self.q_table.view
+
+    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
+        """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
+
+        domain: where it was learnt, to have the environment's states described.
+        """
+        return tabulate_policy(self.q_table, self._choices, domain)
+
+    def _choices(self, _machine_state: str) -> tuple[str, ...]:
+        """What the values of a row are about: the actions."""
+        return self.actions
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self):,} rows, {len(self.actions)} actions, view {self.view}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
-        return self.table.seen(row)
+        return self.q_table.seen(row)
 
     def check_machine(self, machine: AnyMachine) -> None:
         """Raise unless the policy was learnt with this machine."""
@@ -87,7 +110,7 @@ class TabularPolicy:
 
     def save(self, path: str | Path) -> None:
         """Write `path` (.npz) and the description beside it (.json)."""
-        file, data, memory = Path(path), encode_arrays(self._arrays()), self.table.memory
+        file, data, memory = Path(path), encode_arrays(self._arrays()), self.q_table.memory
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
             raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
@@ -97,7 +120,7 @@ class TabularPolicy:
             **self._kind(),
             **({"stack": memory.stack} if isinstance(memory, StackTree) else {}),
             "actions": self.actions,
-            "states": self.table.states,
+            "states": self.q_table.states,
             "machine": self.machine_text,
             "sha256": hashlib.sha256(data).hexdigest(),
             "about": self.about,
@@ -108,27 +131,27 @@ class TabularPolicy:
 
     def _kind(self) -> dict[str, Any]:
         """What the description says of this kind of policy alone."""
-        return {"kind": "stack" if isinstance(self.table.memory, StackTree) else "counters"}
+        return {"kind": "stack" if isinstance(self.q_table.memory, StackTree) else "counters"}
 
     def _arrays(self) -> Arrays:
-        return self.table.arrays("")
+        return self.q_table.arrays("")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Policy(TabularPolicy):
     """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
     machine state, view) that was seen."""
 
     def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
-        return self.table.values(environment_state, machine_state, memory)
+        return self.q_table.values(environment_state, machine_state, memory)
 
     def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
         """An action of highest value, the first of several (where nothing was ever seen, the first action)."""
         return int(np.argmax(self.values(environment_state, machine_state, memory)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HierarchicalPolicy(TabularPolicy):
     """What the hierarchical agent learnt: a meta-policy chooses among the options of the machine state, an option among
     actions. An option is followed until it is achieved or the machine moves: ask `option` for the one to begin, and give it
@@ -141,7 +164,7 @@ class HierarchicalPolicy(TabularPolicy):
 
     def option_values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
-        values = self.table.values(environment_state, machine_state, memory)
+        values = self.q_table.values(environment_state, machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
     def option(self, environment_state: int, machine_state: str, memory: Memory) -> int:
@@ -167,11 +190,14 @@ class HierarchicalPolicy(TabularPolicy):
         followed = self.option(environment_state, machine_state, memory) if option is None else option
         return int(np.argmax(self.values(environment_state, machine_state, memory, followed)))
 
+    def _choices(self, _machine_state: str) -> tuple[str, ...]:
+        return self.options.get(_machine_state, ())
+
     def _kind(self) -> dict[str, Any]:
         return {"kind": "options", "options": self.options}
 
     def _arrays(self) -> Arrays:
-        return {**self.table.arrays("meta."), **self.within.arrays("within.")}
+        return {**self.q_table.arrays("meta."), **self.within.arrays("within.")}
 
 
 AnyPolicy = Policy | HierarchicalPolicy

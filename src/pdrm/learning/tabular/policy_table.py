@@ -7,13 +7,14 @@ the vector, and `number(memory)` its number, or UNSEEN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import WrongPolicy, did_you_mean
 from pdrm.files import Arrays, distinct, need, within
 from pdrm.learning.tabular.rows_kernel import Values
@@ -24,6 +25,9 @@ from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
 from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, TopK, View
+
+if TYPE_CHECKING:
+    from pdrm.drawing.rows import Rows
 
 Numbers = npt.NDArray[np.int64]
 Memory = Sequence[str] | Sequence[int]
@@ -263,3 +267,48 @@ def _tree_of_tops(base: int, k: int, code: Numbers) -> tuple[Stacks, Numbers]:
         digits = [number // base**power % base for power in reversed(range(k))]
         nodes.append(tops.node_of(digit for digit in digits if digit))
     return tops, np.array(nodes, np.int64)[place]
+
+
+# --- The table for people
+
+
+class PolicyRow(NamedTuple):
+    """What was learnt about one thing that the agent sees.
+
+    >>> PolicyRow(3, "", "u0", ("A",), "u", {"u": 1.0, "d": 0.5}).record()["value_d"]
+    0.5
+    """
+
+    environment_state: int
+    where: str
+    """The environment's state in words, where the domain is known."""
+    machine_state: str
+    stack: tuple[Any, ...]
+    """What is seen of it, top first; or the values of the counters."""
+    best: str
+    """The action (or option) of highest value, the first of several."""
+    values: dict[str, float]
+    """Of each action (or option)."""
+
+    def record(self) -> dict[str, Any]:
+        """The row for a frame: a column for the value of each action."""
+        columns = {name: value for name, value in self._asdict().items() if name != "values"}
+        return columns | {f"value_{name}": value for name, value in self.values.items()}
+
+
+def tabulate_policy(
+    learnt: PolicyTable, choices: Callable[[str], tuple[str, ...]], domain: FiniteDomain | None
+) -> Rows[PolicyRow]:
+    """The rows of a table; `choices`: what the values are about in a machine state."""
+    from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+
+    order = np.lexsort((learnt.environment_state, learnt.node, learnt.machine_state))
+
+    def make(number: int) -> PolicyRow:
+        row = int(order[number])
+        place, state, seen = learnt.seen(row)
+        names, where = choices(state), "" if domain is None else domain.describe(place)
+        values = dict(zip(names, learnt.value[row].tolist(), strict=False))
+        return PolicyRow(place, where, state, seen, max(values, key=values.__getitem__, default=""), values)
+
+    return Rows(len(learnt), make)

@@ -1,0 +1,85 @@
+"""HTML, as reports and notebooks show it: a tag, a table, a picture, a number for people.
+
+`html` writes a tag. Text is escaped wherever it comes from; only what is `Markup`, because a function here made it or because
+it is a constant of ours, is taken as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+
+KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+VOID = ("br", "img", "link", "meta")
+
+
+class Markup(str):
+    """HTML that is not escaped again; text that is added to it is.
+
+    >>> Markup("<br>") + "a & b"
+    '<br>a &amp; b'
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> Markup:
+        return join((self, other))
+
+
+def html(tag: str, *children: str, **attributes: str) -> Markup:
+    """A tag with its attributes (`class_` is `class`; empty ones are left out) and what is inside it.
+
+    >>> html("p", "a < b, ", html("em", "really"), class_="soft", id="")
+    '<p class="soft">a &lt; b, <em>really</em></p>'
+    """
+    named = "".join(f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value)
+    return Markup(f"<{tag}{named}>" + ("" if tag in VOID else f"{join(children)}</{tag}>"))
+
+
+def join(parts: Iterable[str], between: str = "") -> Markup:
+    """Some parts, one after the other.
+
+    >>> join(["a & b", html("br")], ", ")
+    'a &amp; b, <br>'
+    """
+    return Markup(between.join(part if isinstance(part, Markup) else escape(part, quote=False) for part in parts))
+
+
+def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
+    """A picture in the page itself; text: what stands below it, if it is not the caption.
+
+    >>> picture(b"", "png", "nothing")
+    '<figure><img src="data:image/png;base64," alt="nothing"><figcaption>nothing</figcaption></figure>'
+    """
+    source = f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
+    return html("figure", html("img", src=source, alt=caption), html("figcaption", text or caption))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Markup:
+    """A table that scrolls by itself; the columns in `numbers` are set to the right.
+
+    >>> table(["a"], [["<1"]], numbers=[0])
+    '<div class="wide"><table><thead><tr><th class="n">a</th></tr></thead><tbody><tr><td class="n">&lt;1</td></tr></tbody></table></div>'
+    """
+
+    def row(tag: str, cells: Sequence[str]) -> Markup:
+        return html("tr", *(html(tag, cell, class_="n" * (place in numbers)) for place, cell in enumerate(cells)))
+
+    body = html("tbody", *(row("td", cells) for cells in rows))
+    return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
+
+
+def number(value: float | None) -> str:
+    """A number for people.
+
+    >>> number(100005.0), number(-0.123456), number(None), number(2.0)
+    ('100,005', '−0.123', '–', '2')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - not a number
+        return "–"
+    whole = value == round(value) or abs(value) >= 1000
+    text = f"{value:,.0f}" if whole else f"{value:.3f}" if abs(value) < 1 else f"{value:.4g}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    text = "0" if text == "-0" else text
+    return text.replace("-", "−")

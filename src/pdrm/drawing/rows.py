@@ -1,0 +1,88 @@
+"""Rows of a table that can be looked at in a notebook, printed, gone through like a list, and made a pandas frame where pandas is
+installed. Each row is made when it is asked for: a learnt table may have millions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, overload
+
+from pdrm.drawing.markup import Markup, html, number, table
+from pdrm.errors import MissingPackage
+
+SHOWN = 20
+"""Rows that are shown or printed; the others are counted."""
+
+
+class Row(Protocol):
+    """A row, by the names of its columns."""
+
+    def record(self) -> dict[str, Any]: ...
+
+
+R_co = TypeVar("R_co", bound=Row, covariant=True)
+
+
+class Rows(Sequence[R_co]):
+    """So many rows, each made from its number.
+
+    >>> from pdrm.learning.run import train
+    >>> rows = train("letter", "q", k=1, episodes=200).policy.table()
+    >>> len(rows), rows[0].machine_state, rows[0].stack
+    (104, 'u0', ('#',))
+    """
+
+    def __init__(self, count: int, make: Callable[[int], R_co]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> R_co: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows[R_co]: ...
+    def __getitem__(self, place: int | slice) -> R_co | Rows[R_co]:
+        if isinstance(place, slice):
+            chosen = range(self._count)[place]
+            return Rows(len(chosen), lambda number: self._make(chosen[number]))
+        return self._make(range(self._count)[place])
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The rows as a pandas `DataFrame`."""
+        try:
+            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        except ImportError as error:
+            fix = "pip install pandas, or go through the rows as they are"
+            raise MissingPackage("a frame needs the package pandas", fix=fix) from error
+        return pandas.DataFrame.from_records([row.record() for row in self])
+
+    def __repr__(self) -> str:
+        return f"<{self._count:,} rows>"
+
+    def __str__(self) -> str:
+        heads, cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *cells]]
+        return "\n".join([*lines, *self._count_others()])
+
+    def _repr_html_(self) -> Markup:
+        heads, cells = self._cells()
+        numbers = [place for place, value in enumerate(self._first()) if isinstance(value, int | float)]
+        return table(heads, cells, numbers) + html("p", *self._count_others())
+
+    def _first(self) -> list[Any]:
+        return list(self[0].record().values()) if self._count else []
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        records = [row.record() for row in self[:SHOWN]]
+        heads = list(dict.fromkeys(name for record in records for name in record))
+        return heads, [[_write(record.get(head)) for head in heads] for record in records]
+
+    def _count_others(self) -> list[str]:
+        return [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
+
+
+def _write(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return " ".join(map(str, value)) or "(empty)"
+    return number(value) if isinstance(value, int | float) else "" if value is None else str(value)

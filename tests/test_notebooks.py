@@ -1,0 +1,143 @@
+"""What values look like in a notebook, and that the example notebooks run in a real kernel from the first cell to the last."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pdrm
+from pdrm.drawing.rows import Rows
+from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
+from pdrm.progress import _NotebookBar, _show_in_notebook
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))
+
+
+def forms(value):
+    """The forms that a notebook is given of a value."""
+    found = {kind: getattr(value, f"_repr_{kind}_", lambda: None)() for kind in ("html", "svg", "png")}
+    return {kind: form for kind, form in found.items() if form is not None}
+
+
+def test_machines_words_domains_and_tasks_show_themselves():
+    machine = pdrm.catalogue("letter")
+    word = machine.run(pdrm.language.parse_word("A B C C"))
+    assert "<svg" in forms(machine)["svg"]
+    assert "ended in u2" in forms(word)["html"]
+    assert forms(pdrm.domain("maze-5x5"))["png"].startswith(b"\x89PNG")
+    assert forms(pdrm.domains.water.WaterWorld())["png"].startswith(b"\x89PNG")
+    shown = forms(pdrm.Task("maze-5x5"))["html"]
+    assert "<svg" in shown
+    assert "data:image/png" in shown
+    for value in (machine, word, pdrm.domain("letter"), pdrm.Task("letter")):
+        assert len(repr(value)) < 100
+        assert "\n" not in repr(value)
+
+
+def test_a_machine_too_large_to_draw_shows_its_rules():
+    lines = "\n".join(f"s{i} -> s{i + 1} : a, z / z, 1" for i in range(200))
+    machine = pdrm.parse(f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n")
+    assert list(forms(machine)) == ["html"]
+    assert "160 more" in forms(machine)["html"]
+
+
+def test_names_are_escaped():
+    rows = Rows(1, lambda _: type("Row", (), {"record": lambda _: {"<b>": "<script>"}})())
+    assert "<script>" not in rows._repr_html_()
+
+
+def test_draw_gives_the_picture_and_saves_it(tmp_path):
+    picture = pdrm.draw("letter", tmp_path / "letter.svg")
+    assert (tmp_path / "letter.svg").read_bytes() == picture.render("svg")
+    assert str(picture).startswith("letter: starts in u0, ends in u2\n")
+    assert "#@###" in str(pdrm.draw(pdrm.domain("maze-5x5")))
+    pdrm.draw(pdrm.Task("maze-5x5")).save(tmp_path / "task.html")
+    with pytest.raises(UnknownFormat):
+        picture.save(tmp_path / "letter.bmp")
+    with pytest.raises(BadSetting):
+        pdrm.draw(3)
+
+
+def test_runs_and_studies_show_themselves(tmp_path):
+    study = pdrm.Study(["letter"], [pdrm.QLearning(k=1, episodes=200)], seeds=2)
+    with pytest.raises(NotRecorded):
+        study.plot(tmp_path)
+    results = study.run(tmp_path)
+    run = pdrm.learning.Run.load(next((tmp_path / "runs").iterdir()))
+    for value in (study, results, run, run.policy, run.policy.table()):
+        assert "<" in forms(value)["html"]
+        assert len(repr(value)) < 120
+    for figure in (run.plot(), results.plot(), study.plot(tmp_path)):
+        assert forms(figure)["png"].startswith(b"\x89PNG")
+    assert results.table()[0].seeds == 2
+    figure.save(tmp_path / "curves.pdf")
+    assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_policy_is_a_table_of_rows(tmp_path):
+    run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
+    policy, domain = run.policy, pdrm.domain("letter")
+    rows = policy.table(domain)
+    assert len(rows) == len(policy)
+    assert len(list(rows)) == len(rows[:]) == len(rows)
+    for row in rows:
+        values = policy.values(row.environment_state, row.machine_state, row.stack)
+        assert list(row.values.values()) == values.tolist()
+        assert row.best == domain.actions[values.argmax()]
+        assert row.where == domain.describe(row.environment_state)
+    assert rows[-1] == rows[len(rows) - 1]
+    with pytest.raises(IndexError):
+        rows[len(rows)]
+    assert f"{len(rows) - 20} more rows" in str(rows)
+    options = pdrm.train("letter", "hrm", episodes=200, folder=tmp_path).policy
+    assert {row.best for row in options.table()} <= {rule for rules in options.options.values() for rule in rules}
+
+
+def test_rows_become_a_frame():
+    pandas = pytest.importorskip("pandas")
+    rows = pdrm.train("letter", "q", k=1, episodes=200).policy.table()
+    frame = rows.frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert len(frame) == len(rows)
+    assert frame["value_u"].tolist() == [row.values["u"] for row in rows]
+
+
+def test_the_bar_of_a_notebook_is_one_output_drawn_anew():
+    shown = []
+
+    class Handle:
+        def update(self, bar):
+            shown.append(repr(bar))
+
+    with _show_in_notebook(lambda *_, **__: Handle(), _NotebookBar("steps", 10)) as update:
+        for done in range(10_000):
+            update(done / 1_000, "<note>")
+    assert len(shown) < 50
+    assert shown[-1] == "steps: 100%  0 s  <note>"
+    assert "&lt;note&gt;" in _NotebookBar("steps", 0, note="<note>")._repr_html_()
+
+
+def test_the_notebooks_run():
+    """All in one kernel, one after the other, because starting one takes a second."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    books = [nbformat.reads(path.read_text(), as_version=4) for path in NOTEBOOKS]
+    assert len(books) == 3
+    cells = [cell for book in books for cell in book.cells]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    whole = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(whole, timeout=300).execute()
+    outputs = [output for cell in whole.cells for output in cell.get("outputs", ())]
+    assert {output.get("name") for output in outputs} <= {None, "stdout"}, "nothing is printed in red"
+    kinds = [kind for output in outputs for kind in output.get("data", {})]
+    assert {"image/svg+xml", "image/png", "text/html"} <= set(kinds)
+    bars = [output for output in outputs if output.output_type == "display_data"]
+    assert len(bars) == 4, "three trainings and a study, a bar each"
+    assert all("100%" in bar["data"]["text/plain"] for bar in bars)
+
+
+def test_notebooks_are_kept_without_outputs():
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text())["cells"]
+        assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells), path.name
