@@ -17,6 +17,7 @@ EXAMPLES = {
     'events = " ".join(f"a{n} b{n} c{n}" for n in range(16))\n'
     'pdrm.parse(f"events {events}\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : {many}, # / #, 1\\nu -> u : !({many}), # / #, 0")',
     "E0305": 'pdrm.machines.counting_to_pushdown(pdrm.machines.pushdown_to_counting(pdrm.catalogue("treasure-maze")))',
+    "E0306": 'pdrm.combine([pdrm.catalogue("letter"), pdrm.catalogue("anbn")])',
     "E0401": TINY + 'tiny.run(pdrm.language.parse_word("b"))',
     "E0402": TINY + 'tiny.step(pdrm.machines.Configuration("f", ("#",)), {"a"})',
     "E0403": TINY + 'tiny.run(pdrm.language.parse_word("a+b"))',
@@ -66,6 +67,7 @@ EXAMPLES = {
     "W0601": 'print(*pdrm.parse("events a\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : a, # / #, 0\\nv -> u : a, # / #, 0").findings(), sep="\\n")',
     "W0602": TASK + 'print(*tiny.findings(), sep="\\n")',
     "W0603": 'print(*pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0\\nu -> u : a, A / A, 0").findings(), sep="\\n")',
+    "W0605": 'import warnings\nwith warnings.catch_warnings(record=True) as found:\n    warnings.simplefilter("always")\n    pdrm.from_ltlf("G a")\nprint(found[0].message)',
     "W0604": 'print(*pdrm.parse("events a b\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0").findings(), sep="\\n")',
 }
 """Lines that begin with `pdrm ` and a blank are commands."""

@@ -94,6 +94,35 @@ PROOFS = (
         check="proofs.round_trip:check",
     ),
     Proof(
+        name="formulas",
+        group=MACHINES,
+        promise="A machine made of a temporal formula accepts just the traces that satisfy it, and with `accept first` is done at the first that does.",
+        compared="random formulas over five events, of the future, of the past and of both, with an evaluator that follows the definition of each operator along the trace; "
+        "the Declare patterns among them, written a second time",
+        unit="formula × trace pairs",
+        target=1_000_000,
+        check="proofs.logic:check_formulas",
+    ),
+    Proof(
+        name="expressions",
+        group=MACHINES,
+        promise="A machine made of a regular expression accepts just the words that match.",
+        compared="random expressions with Python's `re.fullmatch` on the same letters, and on every beginning of the word",
+        unit="expression × word pairs",
+        target=1_000_000,
+        check="proofs.logic:check_expressions",
+    ),
+    Proof(
+        name="combinations",
+        group=MACHINES,
+        promise="Machines that are combined pay the sum of what they pay apart, and are final when the formula over them says so; stacks that cannot be one are refused "
+        "with a word that shows it.",
+        compared="random machines with stacks, silent moves and undefined cases, beside machines of formulas and expressions, with each of them run by itself",
+        unit="combination × word pairs",
+        target=100_000,
+        check="proofs.combining:check",
+    ),
+    Proof(
         name="mutations",
         group=MACHINES,
         promise="A damaged file gives a machine or errors that name the place: no traceback, no hang, no memory eaten up.",

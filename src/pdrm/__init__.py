@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError
     from pdrm.experiments.study import Study
+    from pdrm.language.combining import combine
     from pdrm.language.grammars import from_grammar
     from pdrm.language.loading import catalogue, load, parse, save
+    from pdrm.language.regular_expressions import from_regex
+    from pdrm.language.temporal_logic import from_ltlf
     from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO
     from pdrm.learning.run import train
     from pdrm.machines.counting import CountingRewardAutomaton
@@ -40,6 +43,9 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "save",
     "catalogue",
     "from_grammar",
+    "from_regex",
+    "from_ltlf",
+    "combine",
     "draw",
     "PushdownRewardMachine",
     "Transition",

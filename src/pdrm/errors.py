@@ -251,6 +251,12 @@ class CannotTranslate(PdrmError, code="E0305"):
     """The theory allows no such translation, or the machine has a feature that it does not cover."""
 
 
+class CannotCombine(PdrmError, code="E0306"):
+    """Two machines with stacks can be combined only where their stacks always move together: at every label that some word leads to,
+    both push equally many symbols, or both pop. The message shows a word after which they do not. One stack cannot do
+    the work of two that move apart: with two, any program could be written (Section 5)."""
+
+
 class UndefinedMove(PdrmError, code="E0401"):
     """No rule applies to this label in this configuration, and the machine says `otherwise error`."""
 
@@ -317,8 +323,28 @@ WARNINGS = {
     "W0602": "Labels for which no rule applies: the `otherwise` line decides there. Listed so that nothing is a surprise.",
     "W0603": "A rule never applies: its formula holds for no label, or its state and top of stack never occur together.",
     "W0604": "An event or a stack symbol is declared and never used.",
+    "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
+    "the language and others are not. `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
 }
 """What each warning code means, for `pdrm explain`."""
+
+
+class EarlyAcceptance(UserWarning):
+    """Warns of a task that is done before what it asks for has been seen: W0605.
+
+    >>> print(EarlyAcceptance())
+    warning[W0605]: the task is done at the first label that makes it true, whatever comes later
+      fix: use accept="end" (`accept end` in a file), or ask for something that stays true
+    """
+
+    code = "W0605"
+
+    def __init__(self, where: Where | None = None) -> None:
+        super().__init__("the task is done at the first label that makes it true, whatever comes later")
+        self.finding = Finding(self.code, str(self.args[0]), where)
+
+    def __str__(self) -> str:
+        return f'{self.finding}\n  fix: use accept="end" (`accept end` in a file), or ask for something that stays true'
 
 
 class UnknownDomain(PdrmError, code="E0701"):

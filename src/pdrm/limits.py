@@ -39,6 +39,15 @@ MOST_STEPS = 1_000_000
 MOST_SECONDS = 10.0
 """Processor time that reading one text may take: on a slow computer the steps may last longer than they should."""
 
+MOST_DIAGRAM_NODES = 200_000
+"""Nodes of the decision diagrams that a formula or a combination of machines is worked out with: some 100 MB."""
+
+DEEPEST_FORMULA, LONGEST_FORMULA, MOST_OPERATORS = 100, 5_000, 200
+"""Operators and parentheses inside each other, words and signs, and different temporal operators of a formula at most."""
+
+MOST_WORKED_OUT = 4_000
+"""States that are worked out for a formula, an expression or a combination of machines at most."""
+
 LARGEST_ARRAYS = 2**27
 """Bytes of the arrays that a compressed `.npz` may unpack to; one that is not compressed may hold as many as the file has."""
 

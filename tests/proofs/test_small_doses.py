@@ -3,11 +3,13 @@
 import pytest
 
 from proofs import (
+    combining,
     command_lines,
     exactness,
     hierarchical,
     jax_machine,
     learners,
+    logic,
     mutations,
     round_trip,
     sufficient_k,
@@ -79,6 +81,22 @@ def test_sufficient_k():
 
 def test_round_trip():
     assert round_trip.check(seed=0, machines=40) == 40
+
+
+def test_formulas_and_expressions():
+    counted = logic.check_formulas(seed=0, formulas=60, traces=25)
+    assert (counted["formulas"], counted["cases"]) == (60, 1_500)
+    assert 300 < counted["satisfied"] < 1_200
+    assert counted["words up to the first that satisfies"] > 50
+    counted = logic.check_expressions(seed=0, expressions=40, words=25)
+    assert (counted["expressions"], counted["cases"]) == (40, 1_000)
+    assert 100 < counted["matched"] < 900
+
+
+def test_combined_machines():
+    counted = combining.check(seed=2, combinations=15, words=12)
+    assert counted["cases"] == 180
+    assert min(counted["final"], counted["undefined moves"], counted["refused, with a word"]) > 0
 
 
 def test_wrapped_environments():

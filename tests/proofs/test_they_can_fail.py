@@ -7,20 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pdrm.language import json_form, syntax
+from pdrm.language import acceptors, json_form, regular_expressions, syntax, temporal_formulas
 from pdrm.learning import run
 from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.machines import side_by_side
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
 from pdrm.task import Task
 from proofs import (
+    combining,
     command_lines,
     exactness,
     hierarchical,
     jax_machine,
     learners,
+    logic,
     round_trip,
     tampered,
     water_twin,
@@ -127,3 +130,44 @@ def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
 
 def _without_pay(options):
     return options._replace(paid=0 * options.paid)
+
+
+def test_a_next_that_may_be_missing(monkeypatch):
+    monkeypatch.setitem(temporal_formulas.UNARY, "X", temporal_formulas.UNARY["WX"])
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_formulas(seed=0, formulas=60, traces=30)
+
+
+def test_states_that_are_taken_for_one(monkeypatch):
+    monkeypatch.setattr(acceptors, "_minimise", lambda _acceptor, kinds, _followers: kinds)
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_formulas(seed=0, formulas=30, traces=30)
+
+
+def test_an_expression_that_forgets_to_repeat(monkeypatch):
+    repeat = regular_expressions._Positions._repeat
+    monkeypatch.setattr(
+        regular_expressions._Positions,
+        "_repeat",
+        lambda self, inner, least, most: repeat(self, inner, least, most or 1),
+    )
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_expressions(seed=0, expressions=30, words=30)
+
+
+def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
+    readings = side_by_side.Part.readings
+
+    def pays(self, state, top):
+        done = state in self.final
+        return [(None, side_by_side.Effect(state, None, self.pay(1)))] if done else readings(self, state, top)
+
+    monkeypatch.setattr(side_by_side.Part, "readings", pays)
+    with pytest.raises(AssertionError, match="pays"):
+        combining.check(seed=1, combinations=20, words=20)
+
+
+def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
+    monkeypatch.setattr(side_by_side.Part, "silent", lambda *_: None)
+    with pytest.raises(AssertionError):
+        combining.check(seed=1, combinations=30, words=20)

@@ -1,9 +1,10 @@
-"""The commands about one machine: check, step, draw, convert, fmt, catalogue."""
+"""The commands about machines: check, step, draw, convert, combine, fmt, catalogue."""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_json
-from pdrm.errors import CannotTranslate, CannotWrite, Finding, PdrmError, UnknownFormat, UnknownMachine, did_you_mean
+from pdrm.errors import (
+    BadSetting,
+    CannotTranslate,
+    CannotWrite,
+    EarlyAcceptance,
+    Finding,
+    PdrmError,
+    UnknownFormat,
+    UnknownMachine,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
@@ -67,12 +78,15 @@ def check(file: File, as_json: Json = False) -> None:
     Example: pdrm check letter
     """
     try:
-        machine = _machine(file)
+        with warnings.catch_warnings(record=True) as noticed:
+            warnings.simplefilter("always", EarlyAcceptance)
+            machine = _machine(file)
     except PdrmError as error:
         if not as_json:
             raise
         end_with_json(error, warnings=[])
-    findings = machine.findings()
+    early = [one.message.finding for one in noticed if isinstance(one.message, EarlyAcceptance)]
+    findings = [*early, *machine.findings()]
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
         return
@@ -129,7 +143,7 @@ def convert(
 ) -> None:
     """Convert a machine to another format or kind.
 
-    Reads .pdrm, grammars, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
+    Reads .pdrm, grammars, regular expressions, temporal formulas, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
     from pdrm.drawing.render import FORMATS as DRAWINGS
     from pdrm.drawing.render import draw as draw_machine
@@ -141,6 +155,59 @@ def convert(
     typer.echo(f"wrote {output}")
     if not drawing:
         next_command("pdrm check {}", output)
+
+
+def combine(
+    files: Annotated[list[str], typer.Argument(help="Machines: files, or names of the catalogue.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
+    when: Annotated[
+        str,
+        typer.Option(
+            help="Final when this holds of the parts that are finished: and, or, or a formula over their names."
+        ),
+    ] = "and",
+    weight: Annotated[list[str] | None, typer.Option(help="NAME=NUMBER: what a part pays is multiplied by it.")] = None,
+    accept: Annotated[
+        str, typer.Option(help="first: as soon as it holds; end: when the event `end` is read.")
+    ] = "first",
+) -> None:
+    """Combine machines into one that runs them side by side and pays the sum.
+
+    A part is called as its file. Example: pdrm combine letter echo --when "letter | echo" --weight echo=0.5 -o both.pdrm
+    """
+    from pdrm.drawing.render import FORMATS as DRAWINGS
+    from pdrm.drawing.render import draw as draw_machine
+    from pdrm.language.combining import combine as combine_machines
+    from pdrm.language.loading import save
+
+    for file in files:
+        _refuse_to_overwrite(file, output)
+    parts: dict[str, AnyMachine] = {}
+    for file in files:
+        name = Path(file).stem
+        if name in parts:
+            fix = "rename one of the files: a part is called as its file"
+            raise BadSetting(f"two parts are called `{name}`", fix=fix)
+        parts[name] = _machine(file)
+    machine = combine_machines(
+        parts, when, weights=dict(map(_read_weight, weight or ())), accept=accept, name=output.stem
+    )
+    drawing = output.suffix.lower() in DRAWINGS
+    (draw_machine if drawing else save)(machine, output)
+    typer.echo(f"wrote {output}\n  {_size(machine)}")
+    if not drawing:
+        next_command("pdrm check {}", output)
+
+
+def _read_weight(text: str) -> tuple[str, float]:
+    """The part and the number of a `--weight`."""
+    from pdrm.language.syntax import NUMBER
+    from pdrm.machines.rewards import read_decimal
+
+    name, _, number = text.rpartition("=")
+    if not name or not NUMBER.fullmatch(number):
+        raise BadSetting(f"`--weight {text[:40]}` cannot be read", fix="write --weight NAME=NUMBER")
+    return name, read_decimal(number)
 
 
 def fmt(

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from pdrm import __version__
-from pdrm.cli.output import print_error, write_any_text
+from pdrm.cli.output import print_error, show_warnings, write_any_text
 from pdrm.errors import CannotOpen, PdrmError
 
 COMMANDS = {
@@ -22,6 +22,7 @@ COMMANDS = {
     "step": "machine_commands",
     "draw": "machine_commands",
     "convert": "machine_commands",
+    "combine": "machine_commands",
     "fmt": "machine_commands",
     "catalogue": "machine_commands",
     "explain": "setup_commands",
@@ -118,7 +119,8 @@ def main() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     write_any_text()
     try:
-        app()
+        with show_warnings():
+            app()
     except PdrmError as error:
         print_error(error)
         sys.exit(2)

@@ -6,12 +6,15 @@ import io
 import json
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from shlex import quote
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadSetting, Finding, PdrmError, Where
+from pdrm.errors import BadSetting, EarlyAcceptance, Finding, PdrmError, Where
 
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
@@ -41,6 +44,23 @@ def print_error(error: PdrmError) -> None:
         if rest:
             typer.echo(rest, err=True)
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
+
+
+@contextmanager
+def show_warnings() -> Iterator[None]:
+    """Have warnings about a task printed on standard error as errors are, not as Python prints a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", EarlyAcceptance)
+        plain = warnings.showwarning
+
+        def show(message: Warning | str, *details: Any) -> None:  # noqa: ANN401 - as Python has it
+            if isinstance(message, EarlyAcceptance):
+                typer.echo(str(message), err=True)
+            else:
+                plain(message, *details)
+
+        warnings.showwarning = show  # type: ignore[assignment] # it passes on whatever it is given
+        yield
 
 
 def write_any_text() -> None:

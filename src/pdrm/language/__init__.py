@@ -8,6 +8,9 @@ automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it ou
 A task can also be written as a set of words (`task_text`: what such texts have in common). `grammars` makes a machine of a context-free
 grammar: `grammar_text` reads it, `productions` has it as numbers, `owed` (top-down) makes moves of it, and `draft` makes them few.
 
+`regular_expressions` and `temporal_logic` (its formulas are read in `temporal_formulas`) work out finite `acceptors`, of which reward machines
+are made; `combining` runs several machines as one.
+
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
 
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
+    from pdrm.language.combining import combine
     from pdrm.language.document import AnyMachine
     from pdrm.language.grammars import from_grammar
     from pdrm.language.json_form import to_json
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
         parse_word,
         save,
     )
+    from pdrm.language.regular_expressions import from_regex
+    from pdrm.language.temporal_formulas import PATTERNS
+    from pdrm.language.temporal_logic import from_ltlf
     from pdrm.language.writer import lay_out, to_text
 
 __all__ = [  # noqa: RUF022 - in the order one reads them
@@ -44,6 +51,11 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "AnyMachine",
     # Tasks as sets of words
     "from_grammar",
+    "from_regex",
+    "from_ltlf",
+    "PATTERNS",
+    # Several tasks as one
+    "combine",
     # Words
     "parse_word",
     # The catalogue

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
-from pdrm.errors import BadGrammar, DuplicateName, PdrmError, TooDeep, Where
+from pdrm.errors import BadGrammar, DuplicateName, PdrmError, TooDeep, TooLarge, Where
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
-from pdrm.limits import DEEPEST, spend
+from pdrm.limits import DEEPEST, MOST_SYMBOLS, spend
 from pdrm.machines.guards import Event, Guard, Silent
 from pdrm.machines.wellformed import NAME
 
@@ -122,13 +123,30 @@ def read_rules(lines: Iterable[Line]) -> list[Rule]:
     rules: list[Rule] = []
     known: dict[str, Where] = {}
     for tokens in _split_rules(lines):
-        rule = _Reading(tokens).rule()
+        rule = _Reading(tokens, 2).rule()
         if rule.name in known:
             fault = f"a second rule `{rule.name}`; the first is on line {known[rule.name].line}"
             raise DuplicateName(fault, where=rule.where, fix="join them with `|`, or rename one")
         known[rule.name] = rule.where
         rules.append(rule)
     return rules
+
+
+def read_expression(lines: Iterable[Line]) -> Expression:
+    """The one expression in some lines, without the names of rules: a regular expression over events.
+
+    >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')]))
+    "a" ("b" | "c")* "d"
+    """
+    tokens = list(islice((token for line in lines for token in _tokens(line)), MOST_WORDS + 1))
+    if len(tokens) > MOST_WORDS:
+        fault = f"the expression has more than {MOST_WORDS:,} words and signs"
+        raise TooLarge(fault, where=tokens[-1].where, fix="split the task, and combine its machines")
+    for token in tokens:
+        if token.kind == "name":
+            fix = f'write events in double quotes: `"{token.text}"`; an expression has no rules (a grammar has)'
+            raise BadGrammar(f"`{token.text}` is not in quotes", where=token.where, fix=fix)
+    return _Reading(tokens, 0).expression()
 
 
 def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
@@ -165,17 +183,19 @@ def _tokens(line: Line) -> Iterator[_Token]:
 class _Reading:
     """The tokens of one rule, read from left to right."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_Token], first: int) -> None:
         self.tokens = tokens
-        self.next = 2
+        self.next = first
 
     def rule(self) -> Rule:
-        name = self.tokens[0]
+        return Rule(self.tokens[0].text, self.expression(), self.tokens[0].where)
+
+    def expression(self) -> Expression:
         inner = self._choice(0)
         if (token := self._peek()) is not None:
             fix = HINTS["!"] if token.text in "?!" else "remove it, or open a parenthesis before it"
             raise BadGrammar(f"`{token.text}` does not belong here", where=token.where, fix=fix)
-        return Rule(name.text, inner, name.where)
+        return inner
 
     def _peek(self) -> _Token | None:
         return self.tokens[self.next] if self.next < len(self.tokens) else None
@@ -243,6 +263,8 @@ class _Reading:
         return int(token.text)
 
 
+MOST_WORDS = 4 * MOST_SYMBOLS
+"""Words and signs of an expression at most."""
 MOST_TIMES = 1_000
 """Times that `~` may repeat."""
 

@@ -1,0 +1,443 @@
+"""Formulas of linear temporal logic on finite traces, with past: how they are written, and the Declare patterns.
+
+`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX` or `N` (next, if there is
+one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z` (yesterday, if there was one), `O`, `H`, `S`, `T`, the
+places `first` and `last`, and patterns by name, `response(call, answer)`. An event that is called like an operator stands in
+double quotes. A formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import NamedTuple, NoReturn
+from weakref import WeakValueDictionary
+
+from pdrm.errors import CannotRead, TooDeep, TooLarge, UnknownEvent, did_you_mean
+from pdrm.language.source import Line, split_lines
+from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA, spend
+from pdrm.machines.wellformed import NAME, RESERVED_EVENTS
+
+
+class Temporal:
+    """A formula: an event, or an operator (`true ! & X U Y S`) and what it is of.
+
+    Equal formulas are one object, so that one in which parts occur many times stays as small as its parts are.
+
+    >>> a, b = Temporal("event", name="a"), Temporal("event", name="b")
+    >>> print(until(a, b), always(a), eventually(either(a, b)), sep="   ")
+    (a U b)   !(true U !a)   (true U !(!a & !b))
+    >>> until(a, b) is until(a, b)
+    True
+    """
+
+    __slots__ = ("__weakref__", "name", "operator", "parts")
+    operator: str
+    parts: tuple[Temporal, ...]
+    name: str
+
+    def __new__(cls, operator: str, parts: tuple[Temporal, ...] = (), name: str = "") -> Temporal:
+        found = _known.get((operator, parts, name))
+        if found is None:
+            spend()
+            found = _known[operator, parts, name] = super().__new__(cls)
+            found.operator, found.parts, found.name = operator, parts, name
+        return found
+
+    def __str__(self) -> str:
+        match self.operator, self.parts:
+            case "event", _:
+                return self.name
+            case "true", _:
+                return "true"
+            case ("!" as sign, (part,)) | ("X" | "Y" as sign, (part,)):
+                return f"{sign}{part}" if sign == "!" else f"{sign} {part}"
+        return f"({f' {self.operator} '.join(map(str, self.parts))})"
+
+
+_known: WeakValueDictionary[tuple[str, tuple[Temporal, ...], str], Temporal] = WeakValueDictionary()
+
+
+def subformulas(formula: Temporal) -> list[Temporal]:
+    """The formula and its parts, each once, parts before what they are parts of."""
+    found: dict[Temporal, None] = {}
+    todo = [formula]
+    while todo:
+        here = todo[-1]
+        waiting = [part for part in reversed(here.parts) if part not in found]
+        if waiting and here not in found:
+            todo += waiting
+        else:
+            found[todo.pop()] = None
+    return list(found)
+
+
+# --- The few operators, and what is short for them
+
+HOLDS = Temporal("true")
+
+
+def negate(part: Temporal) -> Temporal:
+    """The negation; of a negation, what it negates."""
+    return part.parts[0] if part.operator == "!" else Temporal("!", (part,))
+
+
+FAILS = negate(HOLDS)
+
+
+def both(*parts: Temporal) -> Temporal:
+    """The conjunction, without what is written twice."""
+    flat = dict.fromkeys(each for part in parts for each in (part.parts if part.operator == "&" else (part,)))
+    flat.pop(HOLDS, None)
+    return FAILS if FAILS in flat else next(iter(flat), HOLDS) if len(flat) < 2 else Temporal("&", tuple(flat))
+
+
+def either(*parts: Temporal) -> Temporal:
+    """The disjunction."""
+    return negate(both(*map(negate, parts)))
+
+
+def after(part: Temporal) -> Temporal:
+    """There is a next label, and it holds there."""
+    return FAILS if part == FAILS else Temporal("X", (part,))
+
+
+def before(part: Temporal) -> Temporal:
+    """There was a label before, and it held there."""
+    return FAILS if part == FAILS else Temporal("Y", (part,))
+
+
+def until(part: Temporal, goal: Temporal) -> Temporal:
+    """`part U goal`: the goal holds here or later, and the part until then."""
+    return goal if goal in (HOLDS, FAILS) else Temporal("U", (part, goal))
+
+
+def since(part: Temporal, goal: Temporal) -> Temporal:
+    """`part S goal`: the goal held here or before, and the part since then."""
+    return goal if goal in (HOLDS, FAILS) else Temporal("S", (part, goal))
+
+
+def eventually(goal: Temporal) -> Temporal:
+    """`F goal`."""
+    return until(HOLDS, goal)
+
+
+def always(part: Temporal) -> Temporal:
+    """`G part`."""
+    return negate(eventually(negate(part)))
+
+
+def release(part: Temporal, kept: Temporal) -> Temporal:
+    """`part R kept`: what is kept holds up to and with where the part holds, or to the end."""
+    return negate(until(negate(part), negate(kept)))
+
+
+UNARY: dict[str, Callable[[Temporal], Temporal]] = {
+    "!": negate,
+    "X": after,
+    "WX": lambda part: negate(after(negate(part))),
+    "N": lambda part: negate(after(negate(part))),
+    "F": eventually,
+    "G": always,
+    "Y": before,
+    "Z": lambda part: negate(before(negate(part))),
+    "O": lambda part: since(HOLDS, part),
+    "H": lambda part: negate(since(HOLDS, negate(part))),
+}
+TEMPORAL_BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
+    "U": until,
+    "R": release,
+    "W": lambda part, goal: release(goal, either(part, goal)),
+    "M": lambda part, kept: until(kept, both(part, kept)),
+    "S": since,
+    "T": lambda part, kept: negate(since(negate(part), negate(kept))),
+}
+BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
+    **TEMPORAL_BINARY,
+    "&": both,
+    "|": either,
+    "->": lambda one, other: either(negate(one), other),
+    "<->": lambda one, other: either(both(one, other), both(negate(one), negate(other))),
+}
+STRENGTH = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 5)}
+"""How tightly each operator binds what stands beside it; those of one side, `!` and the temporal ones, bind tightest."""
+FROM_THE_LEFT = ("<->", "|", "&")
+SAME = {"&&": "&", "||": "|", "~": "!", "=>": "->", "<=>": "<->"}
+PLACES = {"true": HOLDS, "false": FAILS, "first": negate(before(HOLDS)), "last": negate(after(HOLDS))}
+PAST = frozenset(("Y", "Z", "O", "H", "S", "T", "first"))
+WORDS = (*(word for word in UNARY if word != "!"), *TEMPORAL_BINARY)
+
+
+def events_in(formula: Temporal) -> list[str]:
+    """The events of a formula, in the order they are written."""
+    return [part.name for part in subformulas(formula) if part.operator == "event"]
+
+
+# --- Patterns: those that the Declare language names (van der Aalst, Pesic and Schonenberg 2009), and a few for tasks
+
+
+class Pattern(NamedTuple):
+    """A formula with a name."""
+
+    arguments: str
+    formula: str
+    meaning: str
+
+
+PATTERNS = {
+    "existence": Pattern("a", "F a", "a happens"),
+    "existence2": Pattern("a", "F(a & X F a)", "a happens at least twice"),
+    "existence3": Pattern("a", "F(a & X F(a & X F a))", "a happens at least three times"),
+    "absence": Pattern("a", "!F a", "a never happens"),
+    "absence2": Pattern("a", "!F(a & X F a)", "a happens at most once"),
+    "absence3": Pattern("a", "!F(a & X F(a & X F a))", "a happens at most twice"),
+    "exactly1": Pattern("a", "F a & !F(a & X F a)", "a happens once"),
+    "exactly2": Pattern("a", "F(a & X F a) & !F(a & X F(a & X F a))", "a happens twice"),
+    "init": Pattern("a", "a", "a happens first of all"),
+    "last": Pattern("a", "F(a & last)", "a happens last of all"),
+    "choice": Pattern("a b", "F a | F b", "a or b happens, or both"),
+    "exclusive_choice": Pattern("a b", "(F a | F b) & !(F a & F b)", "a or b happens, not both"),
+    "responded_existence": Pattern("a b", "F a -> F b", "if a happens, so does b, before or after"),
+    "co_existence": Pattern("a b", "F a <-> F b", "a and b happen both, or neither does"),
+    "response": Pattern("a b", "G(a -> F b)", "after each a, b happens (at once or later)"),
+    "alternate_response": Pattern("a b", "G(a -> X(!a U b))", "after each a, b happens before the next a"),
+    "chain_response": Pattern("a b", "G(a -> X b)", "after each a, b happens next"),
+    "precedence": Pattern("a b", "!b W a", "b does not happen before a has"),
+    "alternate_precedence": Pattern("a b", "(!b W a) & G(b -> WX(!b W a))", "before each b there is an a of its own"),
+    "chain_precedence": Pattern("a b", "!b & G(X b -> a)", "just before each b, a happens"),
+    "succession": Pattern("a b", "G(a -> F b) & (!b W a)", "response and precedence"),
+    "alternate_succession": Pattern(
+        "a b", "G(a -> X(!a U b)) & (!b W a) & G(b -> WX(!b W a))", "alternate response and precedence"
+    ),
+    "chain_succession": Pattern("a b", "!b & G(a <-> X b)", "chain response and precedence"),
+    "not_co_existence": Pattern("a b", "!(F a & F b)", "a and b do not both happen"),
+    "not_succession": Pattern("a b", "G(a -> !F b)", "no b from the first a on"),
+    "not_chain_succession": Pattern("a b", "G(a -> !X b)", "b never happens next after a"),
+    "before": Pattern("a b", "F b & (!b U a)", "both happen, and b not before a has"),
+    "sequence": Pattern("a b", "F(a & X F b)", "a, and some time after it b"),
+    "sequence3": Pattern("a b c", "F(a & X F(b & X F c))", "a, after it b, after that c"),
+    "avoid": Pattern("a", "G !a", "a never happens (absence, as one says of a place)"),
+}
+"""Every pattern by its name. The arguments of a call may be formulas themselves."""
+
+
+@cache
+def _pattern(name: str) -> Temporal:
+    return parse_formula(PATTERNS[name].formula)
+
+
+def fill_pattern(name: str, arguments: tuple[Temporal, ...]) -> Temporal:
+    """The formula that a pattern stands for."""
+    given = dict(zip(PATTERNS[name].arguments.split(), arguments, strict=True))
+    filled: dict[Temporal, Temporal] = {}
+    for part in subformulas(_pattern(name)):
+        parts = [filled[each] for each in part.parts]
+        filled[part] = (
+            given[part.name] if part.operator == "event" else REBUILD[part.operator](*parts) if parts else part
+        )
+    return filled[_pattern(name)]
+
+
+REBUILD: dict[str, Callable[..., Temporal]] = {"!": negate, "&": both, "X": after, "U": until, "Y": before, "S": since}
+"""How a formula of each operator is made."""
+
+
+# --- Reading a formula
+
+SIGN = re.compile(r"<->|<=>|->|=>|&&|\|\||[!~&|(),]")
+QUOTED = re.compile(r'"([^"\n]*)"')
+
+
+class _Token(NamedTuple):
+    text: str
+    line: Line
+    column: int
+    quoted: bool = False
+
+    def fail(self, message: str, fix: str) -> NoReturn:
+        raise CannotRead(message, where=self.line.at(self.column, max(1, len(self.text) + 2 * self.quoted)), fix=fix)
+
+
+def parse_formula(text: str) -> Temporal:
+    """The formula that a text stands for; `CannotRead` with a place where it stands for none.
+
+    >>> print(parse_formula("response(a, b) & !c"))
+    (!(true U (a & !(true U b))) & !c)
+    """
+    return _Parser(_scan(split_lines(text, "<formula>")), None).parse()
+
+
+def parse_task(lines: list[Line], events: Collection[str] | None = None) -> Temporal:
+    """The formula on some lines; one that is written with past operators only is about the last label.
+
+    events: those that it may mention; None: any.
+
+    >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) is parse_formula("F(last & O a & !b)")
+    True
+    """
+    parser = _Parser(_scan(lines), events)
+    formula = parser.parse()
+    looks_back = bool(parser.written & PAST) and not parser.written - PAST
+    return eventually(both(PLACES["last"], formula)) if looks_back else formula
+
+
+def _scan(lines: list[Line]) -> list[_Token]:
+    tokens: list[_Token] = []
+    for line in lines:
+        code, position = line.code, 0
+        while position < len(code):
+            if code[position] in " \t\r\f\v":
+                position += 1
+                continue
+            found = QUOTED.match(code, position) or SIGN.match(code, position) or _name_at(code, position)
+            quoted = found is not None and found[0][0] == '"'
+            text = code[position] if found is None else found[0].strip('"')
+            token = _Token(text, line, position + 1, quoted)
+            if found is None or (quoted and not NAME.fullmatch(text)):
+                fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
+                token.fail(f"`{text}` cannot stand in a formula", fix)
+            tokens.append(token)
+            position = found.end()
+            spend()
+            if len(tokens) > LONGEST_FORMULA:
+                fault = f"the formula has more than {LONGEST_FORMULA:,} words and signs"
+                raise TooLarge(fault, where=line.at(token.column), fix="split the task, and combine its machines")
+    last = lines[-1] if lines else Line("<formula>", 1, "")
+    return [*tokens, _Token("", last, len(last.code) + 1)]
+
+
+def _name_at(code: str, position: int) -> re.Match[str] | None:
+    """A name; `a->b` is an event and an arrow, though names may hold a dash."""
+    found = NAME.match(code, position)
+    if found and found[0].endswith("-") and code[found.end() : found.end() + 1] == ">":
+        return re.compile(re.escape(found[0].rstrip("-"))).match(code, position)
+    if found and "~" in found[0]:
+        return re.compile(re.escape(found[0].partition("~")[0])).match(code, position)
+    return found
+
+
+class _Parser:
+    """Reads tokens from the left; operators bind by their strength."""
+
+    def __init__(self, tokens: list[_Token], events: Collection[str] | None) -> None:
+        self.tokens, self.events, self.position = tokens, None if events is None else tuple(events), 0
+        self.written: set[str] = set()
+        """Temporal operators, places and patterns so far."""
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.position]
+
+    def is_sign(self, *signs: str) -> bool:
+        return not self.here.quoted and SAME.get(self.here.text, self.here.text) in signs
+
+    def take(self) -> _Token:
+        self.position += 1
+        return self.tokens[self.position - 1]
+
+    def parse(self) -> Temporal:
+        formula = self.binary(0, 0)
+        if self.position < len(self.tokens) - 1:
+            fix = (
+                "close the parentheses that were opened, no more"
+                if self.is_sign(")")
+                else "join the two by `&`, `|`, `->` or `U`"
+            )
+            self.here.fail(f"the formula is complete before `{self.here.text}`", fix)
+        return formula
+
+    def binary(self, weakest: int, depth: int) -> Temporal:
+        """A formula up to an operator that binds less than `weakest`."""
+        self.check_depth(depth)
+        left = self.unary(depth + 1)
+        while not self.here.quoted:
+            sign = SAME.get(self.here.text, self.here.text)
+            strength = STRENGTH.get(sign, -1)
+            if strength < weakest or strength < 0:
+                break
+            self.take()
+            self.written |= {sign} & TEMPORAL_BINARY.keys()
+            if sign in ("&", "|"):  # a long one is read at once, so that it costs no more than its length
+                parts = [left, self.binary(strength + 1, depth + 1)]
+                while self.is_sign(sign):
+                    self.take()
+                    parts.append(self.binary(strength + 1, depth + 1))
+                left = BINARY[sign](*parts)
+            else:
+                left = BINARY[sign](left, self.binary(strength + (sign in FROM_THE_LEFT), depth + 1))
+        return left
+
+    def unary(self, depth: int) -> Temporal:
+        signs: list[_Token] = []
+        while self.is_sign(*UNARY):
+            signs.append(self.take())
+            self.written |= {signs[-1].text} - {"!", "~"}
+            self.check_depth(depth + len(signs))
+        formula = self.single(depth + len(signs))
+        for sign in reversed(signs):
+            formula = UNARY[SAME.get(sign.text, sign.text)](formula)
+        return formula
+
+    def single(self, depth: int) -> Temporal:
+        token = self.take()
+        if token.text == "(" and not token.quoted:
+            inside = self.binary(0, depth + 1)
+            self.expect(")", token)
+            return inside
+        if token.quoted or NAME.fullmatch(token.text):
+            if not token.quoted and self.is_sign("("):
+                return self.call(token, depth)
+            return self.event(token)
+        found = f"`{token.text}`" if token.text else "the end"
+        return token.fail(f"a formula is missing before {found}", "write an event, `true`, or a formula in parentheses")
+
+    def call(self, name: _Token, depth: int) -> Temporal:
+        """A pattern and its arguments."""
+        pattern = PATTERNS.get(name.text)
+        if pattern is None:
+            name.fail(f"no pattern is called `{name.text}`", did_you_mean(name.text, PATTERNS))
+        self.written.add(name.text)
+        opened = self.take()
+        arguments = [self.binary(0, depth + 1)]
+        while self.is_sign(","):
+            self.take()
+            arguments.append(self.binary(0, depth + 1))
+        self.expect(")", opened)
+        wanted = pattern.arguments.split()
+        if len(arguments) != len(wanted):
+            name.fail(
+                f"`{name.text}` takes {len(wanted)} argument{'s' * (len(wanted) > 1)}, not {len(arguments)}",
+                f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}",
+            )
+        return fill_pattern(name.text, tuple(arguments))
+
+    def event(self, token: _Token) -> Temporal:
+        if not token.quoted and token.text in PLACES and token.text not in (self.events or ()):
+            self.written |= {token.text} & {"first", "last"}
+            return PLACES[token.text]
+        if not token.quoted and token.text in WORDS:
+            token.fail(
+                f"`{token.text}` is an operator, and a formula is missing before it",
+                f'write `a {token.text} b`; the event is `"{token.text}"`',
+            )
+        where = token.line.at(token.column, len(token.text) + 2 * token.quoted)
+        if token.text in RESERVED_EVENTS:
+            raise CannotRead(f"`{token.text}` cannot be an event", where=where, fix="use another name")
+        if self.events is not None and token.text not in self.events:
+            fix = did_you_mean(token.text, self.events) or "list it among the events"
+            raise UnknownEvent(f"`{token.text}` is not one of the events", where=where, fix=fix, word=token.text)
+        return Temporal("event", name=token.text)
+
+    def expect(self, sign: str, opened: _Token) -> None:
+        if not self.is_sign(sign):
+            found = f"`{self.here.text}`" if self.here.text else "the end"
+            place = f"line {opened.line.number}, column {opened.column}"
+            self.here.fail(f"`{sign}` is missing before {found}", f"close the parenthesis of {place}")
+        self.take()
+
+    def check_depth(self, depth: int) -> None:
+        if depth > DEEPEST_FORMULA:
+            where = self.here.line.at(self.here.column)
+            fault = f"nested more than {DEEPEST_FORMULA} deep"
+            raise TooDeep(fault, where=where, fix="simplify the formula, or split the task and combine its machines")

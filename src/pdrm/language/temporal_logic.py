@@ -1,0 +1,231 @@
+"""Temporal formulas become reward machines, by progression (Bacchus and Kabanza 1998) on decision diagrams.
+
+What is left to show after some labels is a function of the parts of the formula at the next label, if there is one. Functions
+are decision diagrams, so what is equal is one state, and there are finitely many. Reading a label puts in the place of
+each part what it comes to: `a U b` is `b`, or `a` and again `a U b` if a label follows. For each past operator the state also
+holds what it looks back to, the value of its argument one label ago, as such a function too: then past may stand inside
+future and future inside past. Events are asked before all else in a diagram, so what is below them are the next states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from pdrm.errors import BadSetting, TooLarge, Where
+from pdrm.language.acceptors import Acceptor, LabelMoves, placing, reward_machine
+from pdrm.language.source import Line, split_lines
+from pdrm.language.task_text import END, TaskOptions, read_task_text
+from pdrm.language.temporal_formulas import Temporal, events_in, parse_task, subformulas
+from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
+from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
+from pdrm.machines.reward_machine import RewardMachine
+
+
+def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
+    formula: str,
+    events: Sequence[str] | None = None,
+    *,
+    accept: str = "first",
+    reward: float = 1.0,
+    fail: float | str | None = None,
+    step: float = 0.0,
+    exclusive: Sequence[Sequence[str]] = (),
+    name: str = "formula",
+) -> RewardMachine:
+    """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.temporal_formulas`).
+
+    A formula is about the first label; one with past operators only is about the last label read. events: those that labels may
+    hold; None: those that the formula names. accept: `first` is done as soon as the labels read so far (at least one)
+    satisfy the formula; `end` when the event `end` is read after such labels. reward: paid when the task is done. fail: paid
+    at the first label after which the formula cannot be satisfied any more, and the episode ends there in the final state `lost`; None:
+    nothing is paid and it does not end; `ignore`: such a label is passed over. step: paid for every label. exclusive: groups of
+    events of which a label holds at most one.
+
+    >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
+    >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
+    (True, False)
+    >>> print(*machine.transitions, sep="; ")
+    u0 -> u1 : a, 0; u1 -> done : b, 1
+    """
+    options = TaskOptions(
+        accept,
+        reward,
+        fail,
+        step,
+        events=() if events is None else tuple(events),
+        exclusive=tuple(map(tuple, exclusive)),
+    )
+    with reading("<formula>"):
+        return build(split_lines(formula, "<formula>"), "<formula>", name, options)
+
+
+def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> RewardMachine:
+    """The machine of the formula in some lines; the events of the options, if any, are all that there are."""
+    formula = parse_task(lines, options.events or None)
+    events = options.events or tuple(events_in(formula))
+    if options.accept == "end":
+        if END in events_in(formula):
+            fault = f"the formula names the event `{END}`, which says that the word is complete"
+            raise BadSetting(fault, where=Where(file), fix="use another name, or accept first")
+        events = (*(event for event in events if event != END), END)
+    if options.complete:
+        raise BadSetting("a formula has no parts that are completed", where=Where(file), fix="leave `complete` out")
+    alphabet = Alphabet(events, options.exclusive or ())
+    with placing(where := lines[0].at(1) if lines else Where(file)):
+        acceptor = Progression(formula, alphabet, END if options.accept == "end" else None).explore()
+        return reward_machine(acceptor, name, alphabet, options, where)
+
+
+KIND = "ltlf"
+
+
+def read_task(text: str, file: str, name: str) -> RewardMachine:
+    """The machine of an `.ltlf` file."""
+    task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
+    return build(list(task.body), file, task.name, task.options)
+
+
+State = tuple[int, ...]
+"""What is left to show, and what each past operator looks back to, as nodes."""
+
+
+class Progression:
+    """The states of a formula.
+
+    >>> from pdrm.language.temporal_formulas import parse_formula
+    >>> acceptor = Progression(parse_formula("F(a & X F b)"), Alphabet(("a", "b"))).explore()
+    >>> len(acceptor.moves), acceptor.accepting
+    (3, [False, False, True])
+    """
+
+    def __init__(self, formula: Temporal, alphabet: Alphabet, end: str | None = None) -> None:
+        self.store, self.alphabet = Diagrams(), alphabet
+        self.events = {event: number for number, event in enumerate(alphabet.events)}
+        self.parts = subformulas(formula)
+        asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
+        if sum(part.operator != "event" for part in asked) > MOST_OPERATORS:
+            fault = f"the formula has more than {MOST_OPERATORS} different temporal operators"
+            raise TooLarge(fault, fix="split the task, and combine its machines")
+        self.more = len(self.events)
+        """The variable that says whether a label follows."""
+        self.variable = {part: self.more + 1 + number for number, part in enumerate(reversed(asked))}
+        """The variable of each part at the next label."""
+        self.back = {part: slot for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)}
+        """Where the state holds what a past operator looks back to."""
+        self.possible = self.store.possible(alphabet)
+        if end is not None:
+            self.possible = self.store.choose(self.store.variable(self.events[end]), FALSE, self.possible)
+        now = self._express({part: self.store.variable(number) for part, number in self.variable.items()})
+        nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
+        first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
+        self.now = now
+        self._needs: dict[int, int] = {FALSE: 0, TRUE: 0}
+        self._asks = self._find_past()
+        self.start: State = (first, *[FALSE] * len(self.back))
+
+    def _find_past(self) -> dict[int, int]:
+        """For each variable, the past operators in its part, as bits."""
+        within: dict[Temporal, int] = {}
+        for part in self.parts:
+            own = 1 << self.back[part] if part in self.back else 0
+            within[part] = own | reduce(or_, (within[each] for each in part.parts), 0)
+        return {self.variable[part]: mask for part, mask in within.items() if part in self.variable}
+
+    def _need(self, node: int) -> int:
+        """The past operators that what is left to show still asks for, as bits."""
+        found = self._needs.get(node)
+        if found is None:
+            own = self._asks.get(self.store.variable_of[node], 0)
+            found = self._needs[node] = own | self._need(self.store.low[node]) | self._need(self.store.high[node])
+        return found
+
+    def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
+        """The value of every part, from the values of events and temporal operators."""
+        found = dict(values)
+        for part in self.parts:
+            if part not in found:
+                found[part] = self._join(part, found)
+        return found
+
+    def _join(self, part: Temporal, value: dict[Temporal, int]) -> int:
+        """The value of a negation, a conjunction or `true`, from the values of its parts."""
+        parts = [value[each] for each in part.parts]
+        return self.store.invert(parts[0]) if part.operator == "!" else self.store.meet(parts)
+
+    def _read(self, state: State) -> State:
+        """What a state becomes, as functions of the label and of what follows."""
+        store, more = self.store, self.store.variable(self.more)
+        value: dict[Temporal, int] = {}
+        given = {self.more: TRUE}
+        done: dict[int, int] = {}
+        for part in self.parts:  # parts before what they are parts of
+            one, two = (*part.parts, part, part)[:2]
+            match part.operator:
+                case "event":
+                    value[part] = store.variable(self.events[part.name])
+                case "X":
+                    value[part] = store.choose(more, self.now[one], FALSE)
+                case "U":
+                    again = store.meet((value[one], more, self.now[part]))
+                    value[part] = store.choose(value[two], TRUE, again)
+                case "Y":
+                    value[part] = store.substitute(state[self.back[part]], given, {})
+                case "S":
+                    before = store.substitute(state[self.back[part]], given, {})
+                    value[part] = store.choose(value[two], TRUE, store.choose(value[one], before, FALSE))
+                case _:
+                    value[part] = self._join(part, value)
+            if part in self.variable:
+                given[self.variable[part]] = value[part]
+        looks = (value[part.parts[0] if part.operator == "Y" else part] for part in self.back)
+        return (store.substitute(state[0], given, done), *looks)
+
+    def explore(self) -> Acceptor:
+        """The acceptor: what a state does with labels is a diagram whose leaves are states, None where a label cannot be."""
+        numbers, todo, moves = {self.start: 0}, [self.start], list[int]()
+        nowhere = self.store.leaf(None)
+        for state in todo:  # it grows
+            spend(len(state))
+            moves.append(self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere))
+            if len(todo) > MOST_WORKED_OUT:
+                fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
+                raise TooLarge(fault, fix="split the task, and combine its machines")
+        ended = {self.more: FALSE}
+        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in todo]
+        return Acceptor(moves, accepting, LabelMoves(self.store, self.alphabet))
+
+    def _split(
+        self, nodes: State, numbers: dict[State, int], todo: list[State], done: dict[State, int], nowhere: int
+    ) -> int:
+        """The diagram over events whose leaves are the states below them."""
+        if nodes[0] == FALSE:
+            return nowhere
+        found = done.get(nodes)
+        if found is None:
+            store = self.store
+            asked = store.variable_of
+            variables = [asked[node] for node in nodes]
+            variable = min(variables)
+            if variable >= self.more:
+                need = self._need(nodes[1])
+                state = (
+                    nodes[1],
+                    *[node if need >> slot & 1 else FALSE for slot, node in enumerate(nodes[2:], start=1)],
+                )
+                if state not in numbers:
+                    numbers[state] = len(todo)
+                    todo.append(state)
+                found = store.leaf(numbers[state])
+            else:
+                here = [one == variable for one in variables]
+                low = tuple([store.low[node] if asks else node for node, asks in zip(nodes, here, strict=True)])
+                high = tuple([store.high[node] if asks else node for node, asks in zip(nodes, here, strict=True)])
+                below = self._split(low, numbers, todo, done, nowhere)
+                found = store.node(variable, below, self._split(high, numbers, todo, done, nowhere))
+            done[nodes] = found
+            if not len(done) % AT_ONCE:
+                spend(AT_ONCE * (1 + len(nodes) // 4))
+        return found

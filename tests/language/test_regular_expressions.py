@@ -1,0 +1,93 @@
+"""Machines from regular expressions: what they accept, which labels they pass over, and what is said about faulty ones."""
+
+import pytest
+
+import pdrm
+from pdrm.errors import BadGrammar, BadSetting, EarlyAcceptance, ImpossibleLabel, TooDeep, TooLarge
+from pdrm.language import parse_word, to_text
+
+
+def accepts(machine, *words):
+    return [machine.run(parse_word(word)).accepted for word in words]
+
+
+def test_the_notation_is_that_of_grammars():
+    for text, yes, no in (
+        ('"a" ("b" | "c")* "d"', "a d", "a d d"),
+        ('"a" ["b"] "c"', "a b c", "a b b c"),
+        ('"a" ~ 2..3 "b"', "a a a b", "a b"),
+        ('"a"+ "b"? // a comment\n | "c"', "a a b", "c c"),
+        ('("a" "b")~2', "a b a b", "a b"),
+    ):
+        ends = pdrm.from_regex(text, accept="end")
+        assert accepts(ends, f"{yes} end", f"{no} end", yes) == [True, False, False], text
+
+
+def test_first_is_the_shortest_word_but_for_the_empty_one():
+    with pytest.warns(EarlyAcceptance):
+        machine = pdrm.from_regex('"a" "b"*')
+    assert accepts(machine, "a", "a b", "") == [True, False, False]
+    assert accepts(pdrm.from_regex('"a"*'), "a", "") == [True, False]
+
+
+def test_labels_that_nothing_reads_are_passed_over():
+    machine = pdrm.from_regex('"a" "b"', events=["x"], accept="end", step=-1)
+    assert accepts(machine, "a - x b end", "a a end") == [True, False]
+    assert machine.run(parse_word("a - x b end")).reward == -4
+    assert machine.events == ("a", "b", "x", "end")
+    with pytest.raises(ImpossibleLabel):
+        machine.run(parse_word("a+b"))
+
+
+def test_guards_as_letters():
+    machine = pdrm.from_regex('("u & !t")* "u & t"', exclusive=(), fail=-1)
+    assert accepts(machine, "u u u+t", "u t u+t") == [True, True]
+    assert "u & t" in to_text(machine)
+    both = pdrm.from_regex('"a" "b" | "a & t" "c"', exclusive=(), accept="end")  # two letters may hold for one label
+    assert accepts(both, "a+t b end", "a+t c end", "a c end") == [True, True, False]
+
+
+def test_rewards_and_names():
+    machine = pdrm.from_regex('"a" "b"', reward=2, fail=-3, step=-0.5, name="pair")
+    assert (machine.name, machine.final) == ("pair", ("done", "lost"))
+    assert [machine.run(parse_word(word)).reward for word in ("a b", "a a", "b")] == [1, -4, -3.5]
+    assert accepts(pdrm.from_regex('"a" "b"', fail="ignore"), "b a a b") == [True]
+
+
+FAULTS = {
+    '"a" b': (BadGrammar, 5, "`b` is not in quotes"),
+    '("a"': (BadGrammar, 1, "`)` is missing"),
+    '"a" )': (BadGrammar, 5, "does not belong here"),
+    '"a" ~ x': (BadGrammar, 7, "is not in quotes"),
+    '"a" ~ 3..1': (BadGrammar, 5, "nothing can be repeated"),
+    '"a': (BadGrammar, 1, "does not belong"),
+    "": (BadGrammar, 0, "the expression is empty"),
+    '(("a" ~ 1000) ~ 1000) ~ 1000': (TooLarge, 3, "more than 5,000 events"),
+    "(" * 50 + '"a"' + ")" * 50: (TooDeep, 41, "nested more than"),
+    '("a"|"b")* "a" ' + '("a"|"b") ' * 30: (TooLarge, 1, "more than 4,000 states"),
+}
+
+
+def test_faulty_expressions_are_refused_with_a_place():
+    for text, (kind, column, message) in FAULTS.items():
+        with pytest.raises(kind) as caught:
+            pdrm.from_regex(text)
+        assert message in caught.value.message, text
+        assert caught.value.where.column == column, text
+        assert caught.value.fix
+    with pytest.raises(BadGrammar, match="ends every word"):
+        pdrm.from_regex('"a" "end"', accept="end")
+    with pytest.raises(TooLarge, match="words and signs"):
+        pdrm.from_regex('"a"\n' * 30_000)
+
+
+def test_files(tmp_path):
+    file = tmp_path / "pair.regex"
+    file.write_text('regex\naccept end\nstep -0.5\nfail ignore\n"a"\n"b"\n')
+    machine = pdrm.load(file)
+    assert (machine.name, accepts(machine, "a b end", "b a b end")) == ("pair", [True, True])
+    assert pdrm.parse(to_text(machine)) == machine
+    assert pdrm.parse('regex two\n"a" "b"').name == "two"
+    file.write_text('regex\ncomplete x 1\n"a"\n')
+    with pytest.raises(BadSetting, match="no rules"):
+        pdrm.load(file)
