@@ -12,7 +12,7 @@ MAZE = (
 EXAMPLES = {
     "E0001": 'pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : b, z / C z, 0")',
     "E0112": 'pdrm.from_grammar(\'start: pair*\\npair: "open" pear* "close"\')',
-    "E0113": 'pdrm.from_grammar(\'start: "a" start "a" | "a"\')',
+    "E0113": 'pdrm.from_grammar(\'start: "if" start ["else" start] | "x"\', accept="end")',
     "E0304": 'many = " & ".join(f"(a{n} | b{n} & c{n})" for n in range(16))\n'
     'events = " ".join(f"a{n} b{n} c{n}" for n in range(16))\n'
     'pdrm.parse(f"events {events}\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : {many}, # / #, 1\\nu -> u : !({many}), # / #, 0")',

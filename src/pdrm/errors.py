@@ -191,6 +191,11 @@ class Undecidable(PdrmError, code="E0113"):
     derivations, which the message shows; or it is not, but a machine would have to look further ahead than it can: the message
     shows two words that begin alike and must be read differently before the event that tells them apart."""
 
+    words: tuple[str, str] | None = None
+    """The two words, as `pdrm step` takes them; twice the same one where it has two derivations. None: none that is short was found."""
+    shared: str = ""
+    """What both words begin with, up to the event that does not decide."""
+
 
 class UnknownState(PdrmError, code="E0201"):
     """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. If a dead end is meant, declare

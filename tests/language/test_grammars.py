@@ -3,6 +3,7 @@
 import pytest
 
 import pdrm
+from pdrm.errors import Undecidable
 from pdrm.language import parse_word, to_text
 
 PAIRS = 'start: pair*\npair: "open" pair* "close"'
@@ -58,3 +59,57 @@ def test_errors_have_a_place(wrong):
         pdrm.from_grammar(f"start: rest\nrest: {wrong}")
     assert caught.value.where.line == 2
     assert caught.value.fix
+
+
+@pytest.mark.parametrize("accept", ["first", "end"])
+def test_left_recursion_and_shared_beginnings_are_read_bottom_up(accept):
+    grammars = {
+        'start: list\nlist: | list "x"': ["x", "x x"],
+        'start: "a" start "b" | "a" "b"': ["a b", "a a b b", "a b b", "a a b"],
+        'start: sum "stop"\nsum: sum "plus" part | part\npart: "n" | "open" sum "close"': [
+            "n stop",
+            "n plus open n plus n close stop",
+            "n plus stop",
+            "open n stop",
+        ],
+        'start: one "c" | two "d"\none: "a" "b"\ntwo: "a" "b"': ["a b c", "a b d", "a b", "a c"],
+    }
+    found = []
+    for text, words in grammars.items():
+        machine = pdrm.from_grammar(text, accept=accept)
+        found += [machine.run(parse_word(f"{word} end" if accept == "end" else word)).accepted for word in words]
+    second = accept == "end"  # x alone is a word already
+    assert found == [True, second, True, True, False, False, True, True, False, False, True, True, False, False]
+
+
+def test_reductions_pay_with_the_event_that_completes_them():
+    text = 'start: sum "stop"\nsum: sum "plus" part | part\npart: "n" | "open" sum "close"'
+    machine = pdrm.from_grammar(text, complete={"part": 1, "sum": 10})
+    steps = machine.run(parse_word("n plus open n close stop")).steps[1:]
+    assert [step.reward for step in steps] == [11, 0, 0, 11, 11, 1]
+
+
+def test_a_wrong_event_is_known_at_once():
+    text = 'start: item ("comma" item)* "stop"\nitem: item "x" | "x"'
+    for fail, after in ((-1, "lost"), (None, "lost"), ("ignore", "read")):
+        run = pdrm.from_grammar(text, fail=fail).run(parse_word("x comma comma"))
+        assert (run.after.state, run.steps[-1].reward) == (after, fail if fail == -1 else 0)
+    ignoring = pdrm.from_grammar('start: "lp" start "rp" | list\nlist: list "x" | "x"', accept="end", fail="ignore")
+    words = "lp x rp end", "lp x lp x rp end", "x rp x end", "lp end rp x rp end"
+    assert [ignoring.run(parse_word(word)).accepted for word in words] == [True] * 4
+
+
+def test_what_cannot_be_decided_is_shown_with_words():
+    refusals = {
+        'start: "if" start ["else" start] | "x"': "if if x else x end",
+        'start: "a" start "a" | "b" start "b" |': "",
+        'start: one "b" "c" | two "b" "d"\none: "a"\ntwo: "a"': "",
+        'start: part*\npart: "a"?': "end",
+    }
+    for text, ambiguous in refusals.items():
+        with pytest.raises(Undecidable) as caught:
+            pdrm.from_grammar(text, accept="end")
+        one, other = caught.value.words
+        assert (one == other == ambiguous) if ambiguous else (one != other and one.startswith(caught.value.shared))
+        assert other.startswith(caught.value.shared)
+        assert caught.value.where.line

@@ -6,7 +6,8 @@ one line by the grammar), `json_form` for JSON, `peer_formats` for reward machin
 automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
 
 A task can also be written as a set of words (`task_text`: what such texts have in common). `grammars` makes a machine of a context-free
-grammar: `grammar_text` reads it, `productions` has it as numbers, `owed` (top-down) makes moves of it, and `draft` makes them few.
+grammar: `grammar_text` reads it, `productions` has it as numbers, `owed` (top-down) or `lr_tables` and `bottom_up` make moves of it,
+`shrinking` makes them few, and `draft` a machine; `conflicts` says why a grammar cannot be decided.
 
 `regular_expressions` and `temporal_logic` (its formulas are read in `temporal_formulas`) work out finite `acceptors`, of which reward machines
 are made; `combining` runs several machines as one.

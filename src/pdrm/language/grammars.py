@@ -1,18 +1,23 @@
 """Tasks from context-free grammars: the words of a language, made into a machine that pays when one has been read.
 
-A grammar that one event decides becomes a machine whose stack holds what is still owed (`owed`).
+A grammar that one event decides (LL(1)) becomes a machine whose stack holds what is still owed (`owed`). Any other that one event of look-ahead
+decides (LR(1)) is read bottom-up (`bottom_up`). Others are refused, with the words that show why (`conflicts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdrm.errors import BadGrammar, Undecidable, Where
-from pdrm.language.draft import build, shrink
+from pdrm.errors import BadGrammar, TooLarge, Undecidable, Where
+from pdrm.language.bottom_up import reduce_bottom_up
+from pdrm.language.conflicts import explain_conflict
+from pdrm.language.draft import build
 from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
+from pdrm.language.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate
 from pdrm.language.owed import NotTopDown, owe
 from pdrm.language.productions import START, Letters, Productions, expand, tell_apart
-from pdrm.language.task_text import END, TaskOptions, TaskText, check_names, read_task_text
+from pdrm.language.shrinking import shrink, size_of
+from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, read_task_text
 from pdrm.limits import reading
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Guard, events_of
@@ -79,14 +84,99 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
     grammar = expand(rules, task.options, left=False)
     _check_endless(grammar, by_name)
     letters = _letters(grammar, task, places)
+    if not grammar.guards:
+        fix = "let it read an event"
+        raise BadGrammar("only the empty word comes from `start`", where=by_name[START].where, fix=fix)
     try:
-        draft = owe(grammar, letters, task.options)
+        drafts = [owe(grammar, letters, task.options)]
     except NotTopDown:
-        fault = "one event does not always say which alternative of a rule is meant"
-        raise Undecidable(
-            fault, where=by_name[START].where, fix="let the alternatives begin with different events"
-        ) from None
-    return build(shrink(draft), letters, task.options, task.name)
+        drafts = []
+    if not drafts:
+        grammar = expand(rules, task.options, left=True)
+        letters = _letters(grammar, task, places)
+        automata = _automata(grammar, letters, task.options, by_name)
+        drafts = [reduce_bottom_up(automaton, task.options) for automaton in automata]
+    return build(min(map(shrink, drafts), key=size_of), letters, task.options, task.name)
+
+
+FEW_STATES, MOST_STATES = 100, 2_000
+"""Parser states up to which none are merged, and at most."""
+
+
+def _automata(
+    grammar: Productions, letters: Letters, options: TaskOptions, rules: Mapping[str, Rule]
+) -> list[Automaton]:
+    """Parsers without conflicts. Where states are merged, a wrong event may be noticed only after some reductions."""
+    exact = options.fail == IGNORE or bool(options.complete)
+    found: list[Automaton] = []
+    large: TooLarge | None = None
+    conflicts: list[Automaton] = []
+    for merge, most in (
+        (NOT_AT_ALL, FEW_STATES),
+        (BY_ENDS, MOST_STATES),
+        (ALL, MOST_STATES),
+        (NOT_AT_ALL, MOST_STATES),
+    ):
+        if (merge == NOT_AT_ALL and most == MOST_STATES and (found or not large)) or (merge != NOT_AT_ALL and exact):
+            continue
+        try:
+            automaton = automate(grammar, letters, merge=merge, most=most)
+        except TooLarge as error:
+            large = error
+            continue
+        if automaton is not None:
+            (conflicts if automaton.find_conflicts() else found).append(automaton)
+    if found:
+        return found
+    if not conflicts and large is not None:
+        raise large
+    raise _explain(conflicts[-1] if large else conflicts[0], rules)
+
+
+def _explain(automaton: Automaton, rules: Mapping[str, Rule]) -> Undecidable:
+    """What is wrong with a grammar whose parser has conflicts."""
+    conflict = explain_conflict(automaton)
+    if conflict is None:
+        number, letter = automaton.find_conflicts()[0]
+        way = automaton.productions[max(automaton.states[number].reduce[letter])]
+        name = [*automaton.grammar.names, START][way.left]
+        where = find_rule(name, rules)
+        fault = f"one event of look-ahead does not say whether `{name}` is complete"
+        return Undecidable(fault, where=where, fix=UNDECIDED)
+    where = find_rule([*automaton.grammar.names, START][conflict.production.left], rules)
+
+    spelt = [[automaton.letters.example(letter) for letter in word] for word in conflict.words]
+    one, other = (_cut(" ".join(word)) for word in spelt)
+    first, second = map(_cut, conflict.trees)
+    shared = " ".join(spelt[0][: len(conflict.prefix) + 1])
+    if conflict.ambiguous:
+        fault = f"the {f'word `{one}`' if one else 'empty word'} has two derivations: {first} and {second}"
+        error = Undecidable(fault, where=where, fix="write the rules so that each word has one derivation")
+    else:
+        begin = f"`{one}` and `{other}` begin alike (`{_cut(shared)}`)"
+        fault = f"{begin}, and one event ahead does not say how to read them: {first} and {second}"
+        error = Undecidable(fault, where=where, fix=UNDECIDED)
+    error.words, error.shared = (" ".join(spelt[0]), " ".join(spelt[1])), shared
+    return error
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+UNDECIDED = "write what the two begin with once, with the alternatives after it, or tell them apart by an earlier event"
+LONGEST_SHOWN = 300
+"""Characters of a word, or of a derivation, that a message shows."""
+
+
+def find_rule(name: str, rules: Mapping[str, Rule]) -> Where:
+    """Where the rule of a nonterminal is, or the first one that repeats what it stands for."""
+    if name in rules:
+        return rules[name].where
+    for rule in rules.values():
+        if name.strip("_") in str(rule.inner):
+            return rule.where
+    return rules[START].where
 
 
 def _check_endless(grammar: Productions, rules: Mapping[str, Rule]) -> None:

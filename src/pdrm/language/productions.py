@@ -14,7 +14,7 @@ from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat,
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
 from pdrm.machines.alphabet import Alphabet, Cube
-from pdrm.machines.guards import And, Event, Formula, Guard, Not, Or
+from pdrm.machines.guards import Event, Formula, Guard, Or
 
 START = "start"
 """The rule that the words of the language come from."""
@@ -285,16 +285,8 @@ class Letters:
 
     def pass_over(self) -> Guard:
         """The guard of the labels that no other guard holds for."""
-        parts = tuple(Not(as_formula(self.alphabet, guard)) for guard in self.guards if not self._covered(guard))
-        return parts[0] if len(parts) == 1 else And(parts)
-
-    def _covered(self, guard: Guard) -> bool:
-        """Whether an earlier guard, or a larger one, holds wherever this one does."""
-        number = self.guards.index(guard)
-        return any(
-            self.of[number] < letters or (self.of[number] == letters and other < number)
-            for other, letters in enumerate(self.of)
-        )
+        formulas = tuple(map(self.alphabet.formula, self.alphabet.complement(self.guards)))
+        return formulas[0] if len(formulas) == 1 else Or(formulas)
 
 
 def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:

@@ -69,6 +69,11 @@ class TaskOptions:
         object.__setattr__(self, "complete", paid)
         object.__setattr__(self, "events", tuple(self.events))
 
+    @property
+    def paid_for_failing(self) -> float:
+        """What the first event pays that no word continues with."""
+        return 0.0 if self.fail is None or isinstance(self.fail, str) else self.fail
+
 
 def _number(name: str, value: float) -> float:
     number = reward_of(value)
