@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from pdrm.domains.water import SIDES, WaterWorld
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import Study
@@ -227,6 +228,39 @@ WATER_OFF_POLICY = Study(
     title="WaterWorld, off-policy agents",
     panels=(_water_panel("water-17", _OFF_POLICY, "water-off-policy"),),
 )
+
+
+# --- Figure 5 under other physics: the paper prints none, so each choice here is a reading of it.
+
+PHYSICS = {
+    "slow": (0.3, 0.5, 0.5, 1.5),
+    "fast": (0.3, 1.0, 1.0, 3.0),
+    "small and fast": (0.2, 1.0, 1.0, 3.0),
+    "large": (0.5, 0.5, 0.5, 1.5),
+    "large and fast": (0.5, 1.0, 1.0, 3.0),
+    "largest": (1.0, 0.5, 0.5, 1.5),
+    "scaled from 400 pixels": (0.64, 1.275, 1.275, 3.8),
+}
+"""Name -> radius, speed of the balls, push, top speed. The first is the default; the last is Toro Icarte's WaterWorld, whose box
+is 400 pixels wide, scaled to a side of 17."""
+
+
+def _under(physics: str, *, scaled: bool) -> Study:
+    """Both maps with these physics, PPO with and without the machine, at the printed settings; rewards maybe a thousandth."""
+    radius, ball_speed, acceleration, top_speed = PHYSICS[physics]
+    name = f"water-{physics.replace(' ', '-')}{'-scaled' * scaled}"
+    panels = []
+    for one in WATER_MAPS:
+        panel = _printed(one, name, **{"test_every": 200_000, **(_SCALED if scaled else {})})
+        world = WaterWorld(
+            side=SIDES[one], radius=radius, ball_speed=ball_speed, acceleration=acceleration, top_speed=top_speed
+        )
+        panels.append(replace(panel, domain=world, machine="water", figure="beside Figure 5", lines=panel.lines[:2]))
+    title = f"WaterWorld, {physics}{', rewards of a thousandth' * scaled}"
+    return Study(name=name, title=title, panels=tuple(panels), seeds=3)
+
+
+WATER_READINGS = tuple(_under(physics, scaled=scaled) for physics in PHYSICS for scaled in (False, True))
 
 
 DEEP = (WATER, WATER_TUNED, WATER_OFF_POLICY, WATER_STRICT, WATER_SCALED)
