@@ -553,7 +553,7 @@ counterfactual experiences best. With one-step targets neither learnt the task."
 
 WATER_SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": _TUNED,
-    "rppo": {**_TUNED, "lstm_hidden_size": 128, "sequence_length": 16, "net_arch": (128,)},
+    "rppo": {**_TUNED, "lstm_hidden_size": 128, "sequence_length": 64, "net_arch": (128,)},
     "dqn": {
         **_OFF_POLICY,
         "total_timesteps": 6_144_000,

@@ -288,6 +288,10 @@ ON_REQUEST = (*DEEP, MAZE_WALL_CLOCK)
 EVERY = (*STUDIES, *ON_REQUEST)
 
 
+GROUPS = {"water-readings": [study.name for study in WATER_READINGS]}
+"""Names that stand for several studies."""
+
+
 def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     """The studies of these names (`maze`), or single panels of them (`maze-5x5`), each panel once; without names, the tabular ones.
 
@@ -296,14 +300,15 @@ def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
-    known = {study.name: study for study in EVERY}
+    known = {study.name: study for study in (*EVERY, *WATER_READINGS)}
+    names = [one for name in names for one in GROUPS.get(name, [name])]
     for study in EVERY:
         for panel in study.panels:
             known.setdefault(panel.name, replace(study, panels=(panel,)))
     found: list[Study] = []
     for name in names or [study.name for study in STUDIES]:
         if name not in known:
-            raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, known))
+            raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, [*known, *GROUPS]))
         earlier = {panel.name for one in found for panel in one.panels}
         panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
         found += [replace(known[name], panels=panels)] if panels else []

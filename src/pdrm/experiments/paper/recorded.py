@@ -1,7 +1,8 @@
 """WaterWorld's full runs, which need a GPU, as they came with the package, for where a line has no runs of its own.
 
 `recorded/` has a table for each program that was run (a row per test: the means over its episodes) and beside it a JSON file
-that says how it was made: command, device, seconds, settings.
+that says how it was made: command, device, seconds, settings. The readings of WaterWorld's physics ran as one, and their table
+says which study a row is of.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pdrm.experiments.study import Study
 FOLDER = Path(__file__).parent / "recorded"
 PREFIX = {"water": "water-printed"}
 """How the files of a study begin, where not with its name."""
+READINGS = "water-readings.csv"
+"""Rows of several studies."""
 VALUES = ("return", "steps", "achieved")
 Tests = dict[tuple[int, int], list[float]]
 """(timesteps, seed) -> the values of a test."""
@@ -61,11 +64,13 @@ def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
 def _recorded(study: str) -> dict[tuple[str, str], tuple[Tests, Origin | None]]:
     """What came with the package of a study, by domain and line."""
     found: dict[tuple[str, str], tuple[Tests, Origin | None]] = {}
-    for path in sorted(FOLDER.glob(f"{PREFIX.get(study, study)}-*.csv")):
+    for path in sorted([*FOLDER.glob(f"{PREFIX.get(study, study)}-*.csv"), FOLDER / READINGS]):
         about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         origin = Origin(*(about[name] for name in Origin._fields))
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
+                if row.get("study", study) != study:
+                    continue
                 tests, _ = found.setdefault((row["domain"], row["line"]), ({}, origin))
                 tests[int(row["timesteps"]), int(row["seed"])] = [float(row[name]) for name in VALUES]
     return found
