@@ -61,6 +61,7 @@ EXAMPLES = {
     'task += "v -> v : eps, X / eps, 1\\nv -> f : eps, # / #, 1"\nPath("task.pdrm").write_text(task)\npdrm check-k letter --machine task.pdrm',
     "E1003": 'from pathlib import Path\nfrom pdrm.analysis.certificate import load_certificate\nPath("proof.json").write_text("{}")\nload_certificate(Path("proof.json"))',
     "E1004": "pdrm check-k letter --discount 1",
+    "E1005": 'pdrm.solve("letter")',
     "E1101": 'from pathlib import Path\nPath("study.toml").write_text("name = \\"views\\"")\npdrm run study.toml',
     "E1102": "pdrm reproduce figure-99",
     "E1104": "pdrm report -o empty",

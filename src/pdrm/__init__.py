@@ -15,6 +15,7 @@ from pdrm.lazy import lazy, show_with
 
 if TYPE_CHECKING:
     from pdrm.analysis.check_k import check_k
+    from pdrm.analysis.solving import solve
     from pdrm.domains import FiniteDomain, domain, from_gymnasium, load_domain
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError
@@ -74,6 +75,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "TopK",
     "FullStack",
     # What can be proved
+    "solve",
     "check_k",
     "PdrmError",
 ]

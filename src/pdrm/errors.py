@@ -479,6 +479,11 @@ class NoDiscount(PdrmError, code="E1004"):
     """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1."""
 
 
+class StochasticMoves(PdrmError, code="E1005"):
+    """Summaries are for domains whose moves are deterministic (`pdrm solve`, agent `summary`). With chance in the moves, what a stack
+    symbol is worth is no longer the greatest of some lines, and no value is guessed. `pdrm check-k` bounds values there."""
+
+
 class BadStudy(PdrmError, code="E1101"):
     """A study's file cannot be read, or says something that no study can mean: a key that is not known, a value of the wrong
     kind, two lines of one name. The message names the key; `pdrm explain E1101` and docs/studies.md show a whole study."""

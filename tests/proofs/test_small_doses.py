@@ -13,6 +13,7 @@ from proofs import (
     mutations,
     round_trip,
     sufficient_k,
+    summaries,
     tampered,
     values,
     water_twin,
@@ -28,6 +29,7 @@ AT_LEAST = {
     "values": 10_000,
     "exact-values": 10_000,
     "sufficient-k": 10_000,
+    "summaries": 10_000,
     "exactness": 10_000,
     "learners": 50_000,
     "hierarchical": 50_000,
@@ -60,6 +62,13 @@ def test_command_lines():
 def test_values():
     assert values.check(seed=0, products=8)["cases"] >= 8
     assert values.check_exact(seed=0, products=8)["cases"] == 8
+
+
+def test_summaries():
+    counted = summaries.check(seed=0, products=12)
+    assert counted["cases"] == 12
+    assert counted["decided exactly"] > 20
+    assert counted["random stacks"] > 20
 
 
 def test_exactness():

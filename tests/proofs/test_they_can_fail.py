@@ -15,6 +15,7 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines import side_by_side
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
+from pdrm.product.summaries import Summaries
 from pdrm.task import Task
 from proofs import (
     combining,
@@ -25,6 +26,7 @@ from proofs import (
     learners,
     logic,
     round_trip,
+    summaries,
     tampered,
     water_twin,
     wrapping,
@@ -36,6 +38,13 @@ def test_rewards_that_are_read_as_floats(monkeypatch):
     monkeypatch.setattr(json_form, "read_decimal", float)
     with pytest.raises(AssertionError, match="state"):
         exactness.check(seed=0, products=40)
+
+
+def test_summaries_that_are_worth_a_little_more(monkeypatch):
+    worth = Summaries.worth
+    monkeypatch.setattr(Summaries, "worth", lambda self, *given: worth(self, *given) + 1e-6)
+    with pytest.raises(AssertionError, match=r"not in|one step later"):
+        summaries.check(seed=0, products=12)
 
 
 def test_a_writer_that_forgets_a_rule(monkeypatch):

@@ -1,0 +1,268 @@
+"""Optimal play with the whole stack: the value and the optimal actions of every configuration, from finitely many numbers.
+
+The summaries of a task (`product/summaries`) are operators, one for each environment state, machine state and top symbol, from which the value
+with any stack is composed, however high it is. `solve` finds them for a finite domain whose moves are deterministic
+(starts may be random) and any pushdown reward machine, with a proved error. The problem is the discounted one; a step limit is not part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pdrm.analysis.values import check_discount
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.errors import BadSetting, StochasticMoves, UndefinedMove, UnknownConfiguration, did_you_mean
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
+from pdrm.machines.transitions import Stack
+from pdrm.product.summaries import HEIGHT, Size, Summaries, rest_table, world_of
+from pdrm.task import DomainLike, MachineLike, Task
+
+PRECISION = 1e-12
+"""The error that is aimed at, as a share of the largest value there can be."""
+DISCOUNT = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """How an episode may begin: its chance, what the machine pays before the first action, and the first configuration."""
+
+    chance: float
+    paid: float
+    s: int
+    u: str
+    stack: Stack
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Solution:
+    """Optimal values and actions, with the whole stack in view.
+
+    >>> solution = solve("maze-5x5")
+    >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
+    (91356.433, ('d',))
+    >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
+    (('u',), True)
+    """
+
+    task: Task
+    discount: float
+    summaries: Summaries
+    _table: Table
+    _states: dict[str, int] = field(default_factory=dict)
+    _symbols: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        entries, lines = self.size.entries, self.size.lines
+        return f"<Solution of {self.task.name} with {self.machine.name}: {entries:,} entries, {lines:,} lines>"
+
+    @property
+    def domain(self) -> FiniteDomain:
+        return self.task.finite
+
+    @property
+    def machine(self) -> PushdownRewardMachine:
+        return self.task.pushdown
+
+    def value(self, s: int, u: str, stack: Stack) -> float:
+        """The optimal value of a configuration: environment state number, machine state, and stack (top first).
+
+        Where silent moves are pending, what they pay counts.
+        """
+        place, state, symbols = self._number(s, u, stack)
+        state, symbols, paid = rest_table(self._table, state, symbols)
+        if state >= self._table.first_final or self.domain.arrays.terminal[place]:
+            return paid
+        return max(self.action_values(s, u, stack).values())
+
+    def action_values(self, s: int, u: str, stack: Stack) -> dict[str, float]:
+        """The value of each action, and of acting optimally from then on; none where the episode is over.
+
+        Where silent moves are pending, of those after them.
+
+        >>> found = solve("maze-5x5").action_values(3, "return", ("d", "#"))
+        >>> found["u"] > 0 > found["l"]
+        True
+        """
+        place, state, symbols = self._number(s, u, stack)
+        state, symbols, paid = rest_table(self._table, state, symbols)
+        values = self.summaries.action_values(place, state, symbols)
+        self._refuse_undefined()
+        if None in values:
+            label = int(self.summaries.world.label[place, values.index(None)])
+            raise self._undefined(state, label, symbols[0] if symbols else 0)
+        pairs = zip(self.domain.actions, values, strict=False)  # none where the episode is over
+        return {name: paid + value for name, value in pairs if value is not None}
+
+    def actions(self, s: int, u: str, stack: Stack) -> tuple[str, ...]:
+        """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
+
+        Every action that is optimal is among them; one that is worse by more than four times the error is not.
+        """
+        found = self.action_values(s, u, stack)
+        close = 2 * self.error_at(len(stack) + self.summaries.silence.pushed)
+        best = max(found.values(), default=0.0)
+        return tuple(name for name, value in found.items() if value >= best - close)
+
+    @property
+    def error(self) -> float:
+        """How far a value can be from the true one, with stacks of up to 1,000 symbols: proved, rounding included.
+
+        It is the greatest difference that one move makes to any operator, over the whole range of what can be below, divided by 1 - γ; what was
+        dropped within the tolerance is part of it (see `Summaries.error_at`, which has the proof).
+        """
+        return self.error_at(HEIGHT)
+
+    def error_at(self, height: int) -> float:
+        """The same for stacks of up to that height."""
+        return self.summaries.error_at(height)
+
+    @property
+    def relative_error(self) -> float:
+        """The error as a share of the largest value at a start; of 1 where all of these are smaller."""
+        return self.error / max(1.0, *(abs(self.value(one.s, one.u, one.stack)) for one in self.begins))
+
+    @property
+    def size(self) -> Size:
+        """What is kept: entries, exits, lines, and all numbers together."""
+        return self.summaries.size
+
+    @property
+    def begins(self) -> tuple[Begin, ...]:
+        """The ways an episode may begin, with a chance above 0."""
+        arrays = self.domain.arrays
+        columns = (arrays.start_probability, arrays.start_state, arrays.start_label)
+        found = []
+        for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
+            if chance > 0:
+                state, symbols, paid = begin_table(self._table)
+                if label != NO_LABEL and state < self._table.first_final:
+                    after = step_table(self._table, state, symbols, label)
+                    state, symbols, paid = after.state, after.stack, paid + after.reward
+                stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
+                found.append(Begin(chance, paid, s, [*self._states][state], stack))
+        return tuple(found)
+
+    @property
+    def start_value(self) -> float:
+        """The value of an episode: over its starts, with what is paid before the first action."""
+        begins = self.begins
+        total = sum(one.chance for one in begins)
+        worth = [one.chance * (one.paid + self.value(one.s, one.u, one.stack)) for one in begins]
+        return sum(worth) / total
+
+    def record(self) -> dict[str, Any]:
+        """The solution at the starts as JSON values."""
+        return {
+            "domain": self.task.name,
+            "machine": self.machine.name,
+            "discount": self.discount,
+            "value_from_start": self.start_value,
+            "error": self.error,
+            "relative_error": self.relative_error,
+            "starts": [
+                {
+                    "chance": one.chance,
+                    "paid": one.paid,
+                    **self.record_at(one.s, one.u, one.stack),
+                }
+                for one in self.begins
+            ],
+            "size": self.size._asdict(),
+        }
+
+    def record_at(self, s: int, u: str, stack: Stack) -> dict[str, Any]:
+        """One configuration as JSON values."""
+        return {
+            "s": s,
+            "where": self.domain.describe(s),
+            "state": u,
+            "stack": list(stack),
+            "value": self.value(s, u, stack),
+            "error": self.error_at(len(stack)),
+            "actions": list(self.actions(s, u, stack)),
+            "action_values": self.action_values(s, u, stack),
+        }
+
+    # --- Numbers for names
+
+    def _number(self, s: int, u: str, stack: Stack) -> tuple[int, int, Symbols]:
+        if not 0 <= s < self.domain.states:
+            fault = f"{s} is not the number of a state of `{self.domain.name}`"
+            raise BadSetting(fault, fix=f"states are 0 to {self.domain.states - 1}")
+        if u not in self._states:
+            fault = f"`{u}` is not a state of machine `{self.machine.name}`"
+            raise UnknownConfiguration(fault, fix=did_you_mean(str(u), self._states))
+        for symbol in stack:
+            if symbol not in self._symbols:
+                fault = f"`{symbol}` is not a stack symbol of machine `{self.machine.name}`"
+                raise UnknownConfiguration(fault, fix=did_you_mean(str(symbol), self._symbols))
+        return int(s), self._states[u], tuple(self._symbols[symbol] for symbol in stack)
+
+    def _refuse_undefined(self) -> None:
+        found = self.summaries.undefined
+        if found is not None:
+            label = int(self.summaries.world.label[found.place, found.action])
+            raise self._undefined(found.state, label, found.symbol)
+
+    def _undefined(self, state: int, label: int, symbol: int) -> UndefinedMove:
+        top = f"top {self.machine.stack[symbol - 1]}" if 0 < symbol <= len(self.machine.stack) else "this stack"
+        word = "+".join(sorted(self.domain.labels[label])) or "-"
+        return UndefinedMove(
+            f"the machine `{self.machine.name}` has no move for the label `{word}` in state `{[*self._states][state]}` with {top}",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
+        )
+
+
+def solve(
+    task: Task | DomainLike,
+    machine: MachineLike | None = None,
+    *,
+    discount: float = DISCOUNT,
+    precision: float = PRECISION,
+) -> Solution:
+    """Solve a task: optimal values and actions with any stack, with a proved error.
+
+    task: a `Task`, or what a `Task` takes. The domain must be finite and its moves deterministic; its starts may be random.
+    A step limit is not part of the problem.
+    precision: the error to aim at, as a share of the largest value that any configuration can have.
+
+    >>> solution = solve("paint", discount=0.9)
+    >>> solution.value(0, "ask", ("stain", "stain", "#")), solution.actions(0, "ask", ("stain", "stain", "#"))
+    (-0.6666666666666666, ('ask_2',))
+    """
+    chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    check_discount(discount)
+    if not 0 < precision < 1:
+        raise BadSetting(f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6")
+    domain, pushdown = chosen.finite, chosen.pushdown
+    _refuse_chance(domain)
+    table = tabulate(pushdown, domain.labels)
+    summaries = Summaries(world_of(domain.arrays), table, discount, precision=precision)
+    states = {state: number for number, state in enumerate((*pushdown.states, *pushdown.final))}
+    symbols = {symbol: number for number, symbol in enumerate(pushdown.stack, start=1)}
+    solution = Solution(chosen, discount, summaries, table, states, symbols)
+    for one in solution.begins:
+        solution.value(one.s, one.u, one.stack)
+    return solution
+
+
+def _refuse_chance(domain: FiniteDomain) -> None:
+    """Refuse a domain in which an action can have two outcomes."""
+    arrays = domain.arrays
+    likely = arrays.probability > 0
+    first, different = likely.argmax(axis=2)[..., np.newaxis], np.zeros(likely.shape[:2], np.bool_)
+    for array in (arrays.next, arrays.label, arrays.reward):  # the same outcome, listed twice, is one
+        different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
+    wrong = different & ~arrays.terminal[:, np.newaxis]
+    if wrong.any():
+        s, action = np.argwhere(wrong)[0].tolist()
+        chances = ", ".join(f"{chance:g}" for chance in arrays.probability[s, action] if chance > 0)
+        raise StochasticMoves(
+            f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in state {s} ({domain.describe(s)})"
+            f" has outcomes with chances {chances}",
+            fix=f"pdrm check-k {domain.name} bounds its values",
+        )
