@@ -86,7 +86,8 @@ def batch_key(task: Task, agent: Agent) -> str:
     settings["k"] = 1 if agent.k == "none" else agent.k
     if isinstance(task.domain, WaterWorld):
         where.pop("world", None)
-        where["domain"] = repr(replace(task.domain, **dict.fromkeys(PHYSICS, 1.0)))
+        alike: dict[str, Any] = dict.fromkeys(PHYSICS, 1.0)
+        where["domain"] = repr(replace(task.domain, **alike))
     return json.dumps([agent.name, where, settings], sort_keys=True)
 
 
