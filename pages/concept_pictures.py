@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pdrm
 from pages.bench_pictures import Picture
-from pages.concepts import shown
+from pages.concepts import formulas, shown
 from pages.concepts.counterfactual import counterfactual_plot
 from pages.concepts.labels import labels_plot
 from pages.concepts.product import product_plot
@@ -58,6 +58,11 @@ def pictures() -> dict[str, Picture | GraphPicture]:
         "witness-maze-5x5.svg": Picture(witness_plot, shown.witness(k=2)),
         "sizes-maze-10x10.svg": Picture(sizes_plot, (shown.sizes("maze-10x10"),)),
         "concept-counterfactual.svg": Picture(counterfactual_plot, shown.counterfactuals(steps=6)),
+        "concept-formula.svg": GraphPicture(to_dot(formulas.task())),
+        "concept-formulas.svg": Picture(
+            formulas.formulas_plot, (formulas.TRACE, formulas.rows(formulas.FUTURE), formulas.rows(formulas.PAST))
+        ),
+        "concept-combined.svg": GraphPicture(to_dot(formulas.combination())),
         "concept-curves.svg": Picture(
             lambda *_: panel_plot([one.to_plot() for one in curves]), tuple(map(shown.tested, curves))
         ),

@@ -246,7 +246,7 @@ class SideBySide:
         return [Move(guard, *rest) for rest, guard in found.items()]
 
     def _enter(self, states: tuple[str, ...], judged: bool) -> Place:
-        """The state of the combination after a label; where no silent move can follow it is judged at once."""
+        """The state of the combination after a move; where no silent one can follow it is judged at once."""
         asked = judged or (self.accept == "first" and self._holds(states))
         if not asked:
             return Place(states, RUN)
@@ -318,7 +318,7 @@ class SideBySide:
         effects = [silent[n] or stay[n] if n in moving else stay[n] for n in range(len(stay))]
         reward = sum((effect.reward for effect in effects), Fraction(0))
         following = tuple(effect.target for effect in effects)
-        return Move(None, Place(following, phase), self._push(head, effects, None), reward)
+        return Move(None, self._enter(following, phase == JUDGE), self._push(head, effects, None), reward)
 
     def _not_together(self, head: Head, effects: list[Effect], labels: int | None) -> CannotCombine:
         def act(number: int, push: Stack) -> str:
