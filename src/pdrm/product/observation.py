@@ -46,6 +46,7 @@ class Window:
                 self.places = depth
             case _:
                 raise BadSetting(f"{view!r} is not a view of the stack", fix="use TopK(1), or FullStack() with a depth")
+        self.machine, self.view, self.depth = machine, view, depth
         self.whole = isinstance(view, FullStack)
         self.state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
@@ -168,6 +169,21 @@ class AsDict:
         return seen
 
 
+class ProductBox(spaces.Box):
+    """The space of flat observations, which knows the machine, the view and the depth that they show: what is handed a space
+    and no environment, as Stable-Baselines3's replay buffers are, need not be told them again.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> space = AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space
+    >>> space.shape, space.machine.name, str(space.view)
+    ((8,), 'letter', '1')
+    """
+
+    def __init__(self, low: npt.NDArray[Any], high: npt.NDArray[Any], window: Window) -> None:
+        super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self.machine, self.view, self.depth = window.machine, window.view, window.depth
+
+
 class AsVector:
     """One vector of float32: the environment's observation flattened as Gymnasium does, then one-hot state and symbols.
 
@@ -197,7 +213,7 @@ class AsVector:
         self._length = self._stack_at + window.symbols * window.places
         hot = np.zeros(self._length - self._width)
         low, high = np.concatenate([flat.low, hot]), np.concatenate([flat.high, hot + 1])
-        self.space: spaces.Box = spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self.space: ProductBox = ProductBox(low, high, window)
 
     def put(self, observation: Any, state: str, stack: Stack) -> npt.NDArray[np.float32]:  # noqa: ANN401 - any environment's
         """One observation."""

@@ -20,7 +20,7 @@ from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.machines.transitions import Stack
-from pdrm.product.observation import AsVector, Window
+from pdrm.product.observation import AsVector, ProductBox, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import MachineLike, pushdown_machine
@@ -48,22 +48,21 @@ class Imagined(NamedTuple):
 
 
 class CounterfactualReplayBuffer(ReplayBuffer):
-    """Give it to an agent with `replay_buffer_kwargs={"machine": machine, "view": TopK(1), "counterfactuals": 2}`.
+    """Give it to an agent as `replay_buffer_class`; what else it needs, it takes from the environment of `pdrm.wrap`.
 
-    machine, view, depth: as given to `pdrm.wrap`. counterfactuals: rows imagined beside each sampled one, each with a
+    counterfactuals: rows imagined beside each sampled one, each with a
     machine state and an observed stack drawn at random; rows for which the machine has no move, or the observation no room
-    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. args, kwargs: as for SB3's
-    `ReplayBuffer`.
+    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, view, depth: as given to
+    `pdrm.wrap`, where another wrapper hides its observation space. seed: of what is drawn. buffer_size, observation_space,
+    action_space, args, kwargs: as for SB3's `ReplayBuffer`.
 
     >>> import pdrm
     >>> from pdrm.domains import FiniteEnv
     >>> from stable_baselines3 import DQN
-    >>> letter = pdrm.catalogue("letter")
-    >>> env = pdrm.wrap(FiniteEnv("letter"), letter, "info", TopK(1), flatten=True)
-    >>> given = {"machine": letter, "counterfactuals": 2}
-    >>> agent = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, replay_buffer_kwargs=given, device="cpu")
-    >>> agent.replay_buffer.counterfactuals
-    2
+    >>> env = pdrm.wrap(FiniteEnv("letter"), "letter", "info", TopK(1), flatten=True)
+    >>> agent = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
+    >>> agent.replay_buffer.machine.name, agent.replay_buffer.counterfactuals
+    ('letter', 2)
     """
 
     def __init__(
@@ -72,8 +71,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         *args: Any,
-        machine: MachineLike,
-        view: View = TOP_1,
+        machine: MachineLike | None = None,
+        view: View | None = None,
         depth: int | None = None,
         counterfactuals: int = 2,
         seed: int = 0,
@@ -82,6 +81,12 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
+        if machine is None:
+            if not isinstance(observation_space, ProductBox):
+                fault = f"the observation space {observation_space} does not say which machine it shows"
+                raise BadSetting(fault, fix="use pdrm.wrap(..., flatten=True), or give `machine`, `view` and `depth`")
+            machine, view, depth = observation_space.machine, observation_space.view, observation_space.depth
+        view = TOP_1 if view is None else view
         self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
