@@ -89,7 +89,6 @@ WRONG = [
     (("letter", "--set", "n_envs=5"), "agent `q` has no setting `n_envs`"),
     (("water-17", "--agent", "q"), "learns a table"),
     (("water-18",), "no domain `water-18`, and no such file\n  fix: did you mean `water-17`?"),
-    (("echo", "--agent", "ppo", "--discount", 0.9), "fix: --set gamma"),
     (("echo", "--agent", "ppo", "--set", "n_env=3"), "did you mean `n_envs`?"),
     (("echo", "--agent", "ppo", "--set", "n_envs"), "--set n_envs=VALUE"),
     (("echo", "--agent", "ppo", "--set", "n_envs=many"), "`many` is not a value for `n_envs`"),

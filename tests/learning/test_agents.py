@@ -51,11 +51,11 @@ WRONG = [
     (Hierarchical, {"r_plus": 1.0, "r_minus": 2.0}),
     (PPO, {"n_envs": 0}),
     (PPO, {"n_envs": 1.5}),
-    (PPO, {"gamma": 2.0}),
+    (PPO, {"discount": 2.0}),
     (PPO, {"learning_rate": float("nan")}),
     (DQN, {"counterfactuals": 1.5}),
     (RecurrentPPO, {"sequence_length": 7}),
-    (PPO, {"gamma": "much"}),
+    (PPO, {"discount": "much"}),
     (PPO, {"episodes": 10}),
 ]
 
@@ -96,6 +96,17 @@ def test_the_papers_settings_are_the_defaults_for_its_domains():
     assert agent_for(letter, "ppo").n_envs == 8
     with pytest.raises(BadSetting, match="no setting `lr`"):
         agent_for(letter, "q", {"lr": 3})
+
+
+def test_one_word_for_one_thing():
+    for kind in (PPO, QLearning):
+        with pytest.raises(BadSetting, match="it is called `discount` here"):
+            kind(gamma=0.9)
+    with pytest.raises(BadSetting, match="it is called `total_timesteps` here"):
+        PPO(steps=500)
+    earlier = {**PPO(discount=0.5).record()}
+    assert earlier["gamma"] == 0.5, "what a run's id is the hash of has the earlier name"
+    assert read_agent("ppo", earlier) == read_agent("ppo", {"discount": 0.5}) == PPO(discount=0.5)
 
 
 def test_words_are_read_by_the_fields():

@@ -87,6 +87,6 @@ def test_seconds_between_checkpoints_that_are_none(monkeypatch):
 
 
 def test_settings_of_another_kind():
-    for given in ({"learning_rate": [0.1]}, {"net_arch": 64}, {"linear_decay": "yes"}, {"gamma": {}}):
+    for given in ({"learning_rate": [0.1]}, {"net_arch": 64}, {"linear_decay": "yes"}, {"discount": {}}):
         with pytest.raises(BadSetting, match="must be"):
             PPO(**given)

@@ -70,7 +70,7 @@ NOTICEABLE = 0.2
 """Seconds that ours trains for in a round, at least."""
 ENV_STEPS = 2_000
 SHARED = (
-    *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda"),
+    *("n_steps", "batch_size", "n_epochs", "gae_lambda"),
     *("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"),
 )
 """Settings that have the same names on both sides."""
@@ -237,7 +237,7 @@ def sb3_ppo(chosen: PPO) -> Callable[[int], object]:
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     torch.set_num_threads(1)
-    given = {name: getattr(chosen, name) for name in SHARED}
+    given = {name: getattr(chosen, name) for name in SHARED} | {"gamma": chosen.discount}
     network = {"net_arch": list(chosen.net_arch)}
     envs = DummyVecEnv([water_task] * chosen.n_envs)
     with warnings.catch_warnings():

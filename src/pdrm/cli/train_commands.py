@@ -27,7 +27,6 @@ DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
 
 INSTEAD = {
     "episodes": "--steps 100000",
-    "discount": "--set gamma=0.99",
     "learning_rate": "--set learning_rate=3e-4",
     "epsilon": "--set exploration_initial_eps=1 (dqn)",
     "epsilon_least": "--set exploration_final_eps=0.05 (dqn)",

@@ -2,7 +2,8 @@
 
 Command-line options, `--set name=value`, study files, the settings page and help are derived from the fields; wrong values are
 refused when they are set. Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's
-names, meanings and defaults; what is ours is marked. Nothing here learns: see `tabular/` and `deep/`.
+names, meanings and defaults; what is ours is marked. What both kinds have has one name, the tables' (`discount`). Nothing here
+learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
@@ -76,7 +77,14 @@ class Agent(ABC):
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""
-        return {field.name: _plain_value(field, getattr(self, field.name)) for field in fields(self)}
+        names = RECORDED_AS if self.deep else {}
+        return {
+            names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in fields(self)
+        }
+
+
+RECORDED_AS = {"discount": "gamma"}
+"""What settings of deep agents are called in records, whose hashes are the ids of runs: as version 0.2 called them."""
 
 
 def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settings of several types
@@ -105,7 +113,7 @@ SEVERAL = "tuple[int, ...]"
 INTEGERS, REALS = ("int", "int | None", SEVERAL), ("float", "float | None", "Number")
 """How fields of numbers are annotated."""
 SHARES = (
-    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gamma", "gae_lambda", "tau"),
+    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau"),
     *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction"),
 )
 """Settings from 0 to 1; the learning rate of tables is one, too."""
@@ -337,8 +345,8 @@ class Deep(Agent):
     """The optimiser's."""
     linear_decay: bool = False
     """Ours: whether the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
-    gamma: Number = 0.99
-    """The discount."""
+    discount: Number = 0.99
+    """γ, as for tables (`gamma` in Stable-Baselines3)."""
     net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers, of actor and critic each."""
     reward_scale: Number = 1.0
@@ -544,7 +552,7 @@ _OFF_POLICY = {
     "batch_size": 256,
     "buffer_size": 500_000,
     "learning_starts": 20_000,
-    "gamma": 0.98,
+    "discount": 0.98,
     "net_arch": (256, 256),
     "staggered": True,
 }
@@ -584,11 +592,25 @@ def kind_of(name: str) -> type[Agent]:
 def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     """The agent that a saved record describes; settings that its kind no longer has are left out."""
     kind = kind_of(name)
-    given = {field.name: record[field.name] for field in fields(kind) if field.name in record}
+    named = {**record, **{new: record[old] for new, old in RECORDED_AS.items() if kind.deep and old in record}}
+    given = {field.name: named[field.name] for field in fields(kind) if field.name in named}
     settings: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
     }
     return kind(**settings)
+
+
+CALLED_HERE = {
+    "gamma": ("discount",),
+    "alpha": ("learning_rate",),
+    "lr": ("learning_rate",),
+    "steps": ("total_timesteps",),
+    "timesteps": ("total_timesteps",),
+    "n_episodes": ("episodes",),
+    "num_envs": ("n_envs",),
+    "view": ("k",),
+}
+"""What others, and the command line, call some settings."""
 
 
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
@@ -598,7 +620,9 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
         if setting not in known:
             others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
-            raise BadSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=did_you_mean(setting, known) + used)
+            here = [name for name in CALLED_HERE.get(setting, ()) if name in known]
+            fix = f"it is called `{here[0]}` here" if here else did_you_mean(setting, known) + used
+            raise BadSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix)
 
 
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:

@@ -77,7 +77,7 @@ DEEP_Q = {
 
 def test_dqn_reaches_values_known_by_hand():
     product = jax_product(finite_domain(corridor()), COLLECT, TopK(1), depth=8)
-    training = trained("dqn", product, 2, 300, **DEEP_Q, gamma=0.9, counterfactuals=1)
+    training = trained("dqn", product, 2, 300, **DEEP_Q, discount=0.9, counterfactuals=1)
     machine = {state: number for number, state in enumerate((*COLLECT.states, *COLLECT.final))}
     symbol = {name: number for number, name in enumerate(COLLECT.stack, start=1)}
     network = jax.tree.map(lambda part: part[0], training.state.network)
@@ -91,7 +91,7 @@ def test_dqn_reaches_values_known_by_hand():
 
 def solved_by(steps, imagined):
     """How many of six seeds have solved a test after so many steps."""
-    training = trained("dqn", errand(), 6, 0, **DEEP_Q, gamma=0.95, counterfactuals=imagined)
+    training = trained("dqn", errand(), 6, 0, **DEEP_Q, discount=0.95, counterfactuals=imagined)
     solved = np.zeros(6, np.bool_)
     while training.timesteps < steps:
         training.advance(30)

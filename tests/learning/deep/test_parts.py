@@ -163,11 +163,11 @@ def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(BadSetting, match="gamma"):
-        PPO(gamma=1.5)
+    with pytest.raises(BadSetting, match="discount"):
+        PPO(discount=1.5)
     with pytest.raises(BadSetting, match="batch_size"):
         PPO(batch_size=0)
-    for wrong in ({"learning_rate": float("nan")}, {"gamma": float("nan")}, {"reward_scale": float("inf")}):
+    for wrong in ({"learning_rate": float("nan")}, {"discount": float("nan")}, {"reward_scale": float("inf")}):
         with pytest.raises(BadSetting, match=next(iter(wrong))):
             PPO(**wrong)
     for wrong in ({"n_envs": 2.5}, {"n_steps": 1e3}, {"n_envs": True}, {"n_envs": "8"}, {"net_arch": (8.0,)}):

@@ -123,7 +123,7 @@ def test_kept_stacks_are_stepped_as_the_whole_ones(k):
     ends = set()
     for stains in range(1, 6):
         whole = ("stain",) * stains + ("#",)
-        buffer._note(whole)
+        buffer._note("ask", whole)
         for number, label in enumerate(buffer._labels):
             right = paint.step(Configuration("ask", whole), label).after
             found = buffer.what_if("ask", buffer.stacks[-1], number)
@@ -243,3 +243,24 @@ def test_an_environment_without_a_machine_is_refused():
     )
     with pytest.raises(BadSetting, match="has no `machine`"):
         agent.learn(10)
+
+
+def test_what_is_not_seen_is_imagined_as_often_as_it_was_observed():
+    """Top A lies on # in nine of ten; in u1 it was never seen on another A. Nothing is below #."""
+    env = letter_env()
+    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", counterfactuals=1)
+    for state, stack, times in (("u0", "A#", 90), ("u0", "AA#", 10), ("u1", "A#", 5)):
+        for _ in range(times):
+            buffer._note(state, tuple(stack))
+    drawn = buffer.draw(20_000)
+    shares = {place: drawn.count(place) / 20_000 for place in set(drawn)}
+    expected = {("u0", "#"): 0.25, ("u1", "#"): 0.25, ("u0", "A#"): 0.225, ("u0", "AA"): 0.025, ("u1", "A#"): 0.25}
+    assert shares == pytest.approx(
+        {(state, tuple(stack)): share for (state, stack), share in expected.items()}, abs=0.02
+    )
+
+
+def test_the_buffer_needs_to_know_the_machine():
+    plain = gymnasium.spaces.Box(0, 1, (9,))
+    with pytest.raises(BadSetting, match="does not say which machine"):
+        CounterfactualReplayBuffer(10, plain, gymnasium.spaces.Discrete(2), "cpu")

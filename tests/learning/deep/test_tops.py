@@ -62,7 +62,7 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
     monkeypatch.setattr(cf, "MANY_TOPS", most)
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9))
     product = jax_product(where, POPPING, TopK(1))
-    settings = {steps: DQN(n_steps=steps, gamma=0.5, counterfactuals=1) for steps in (1, 2, 3)}
+    settings = {steps: DQN(n_steps=steps, discount=0.5, counterfactuals=1) for steps in (1, 2, 3)}
     tops, lengths = find_tops(product, settings[3]), set()
     assert tops.symbols == (4 if most > 1 else 2)
     step = {

@@ -15,7 +15,7 @@ from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 
 ECHO, WORLD = catalogue("echo"), domain("echo", step_limit=9)
-SETTINGS = DQN(n_envs=3, train_freq=40, buffer_size=300, n_steps=4, gamma=0.5, reward_scale=10.0, counterfactuals=1)
+SETTINGS = DQN(n_envs=3, train_freq=40, buffer_size=300, n_steps=4, discount=0.5, reward_scale=10.0, counterfactuals=1)
 
 
 @pytest.fixture(scope="module")

@@ -165,8 +165,8 @@ _PRINTED = {"n_envs": 5, "n_steps": 10_000, "linear_decay": True, "net_arch": (6
 _CLIPPED = {"clip_range": 0.15, "target_kl": 0.3, "clip_range_vf": 1_000.0}
 _UNTUNED = {"ent_coef": 0.0, "reward_scale": 1.0, "reward_clip": None, "staggered": False, "test_episodes": 5}
 """Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
-_PRINTED_PPO = {"batch_size": 3_000, "n_epochs": 30, "gamma": 0.99, "gae_lambda": 0.9, "vf_coef": 0.5}
-_PRINTED_RPPO = {"batch_size": 2_000, "n_epochs": 20, "gamma": 0.95, "gae_lambda": 0.95, "vf_coef": 1.0}
+_PRINTED_PPO = {"batch_size": 3_000, "n_epochs": 30, "discount": 0.99, "gae_lambda": 0.9, "vf_coef": 0.5}
+_PRINTED_RPPO = {"batch_size": 2_000, "n_epochs": 20, "discount": 0.95, "gae_lambda": 0.95, "vf_coef": 1.0}
 _LSTM = {"sequence_length": 20, "lstm_hidden_size": 256}
 _BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
 """Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""

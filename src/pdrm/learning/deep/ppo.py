@@ -163,7 +163,7 @@ def collect(
         start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
         twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
         memory, both = read(twice, seen, start)
-        bootstrapped = settings.gamma * jnp.where(stepped.outcome.truncated, both.value[count:], 0)
+        bootstrapped = settings.discount * jnp.where(stepped.outcome.truncated, both.value[count:], 0)
         row = (
             now.seen,
             action,
@@ -185,7 +185,7 @@ def collect(
     last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
     seen, action, log_probability, value, reward, over, start, tally = rows
     reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
-    gain = advantages(reward, values, over, last.judged.value, settings.gamma, settings.gae_lambda)
+    gain = advantages(reward, values, over, last.judged.value, settings.discount, settings.gae_lambda)
     gain = gain.reshape(value.shape)
     batch = Batch(seen, action, log_probability, value, gain, gain + value)
     return last, Collected(batch, start, memory, sum_tally(sum_tally(tally)))

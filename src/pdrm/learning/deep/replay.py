@@ -131,7 +131,7 @@ def replay_window(
         gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
         weight = jnp.where(status == OK, now.weight, 0.0)
         going = ~ended & ~row.over & (after.height >= least)
-        later = _Within(after, row.after, gained, now.discount * settings.gamma, ended, going, weight)
+        later = _Within(after, row.after, gained, now.discount * settings.discount, ended, going, weight)
         return select(now.going, later, now), None
 
     true, zero = jnp.bool_(True), jnp.float32(0)

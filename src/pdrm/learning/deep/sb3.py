@@ -6,6 +6,11 @@ and observed stacks. The environment is one of `pdrm.wrap(..., flatten=True)`, w
 Which stacks are told apart (`symbols_that_matter`) and which states are drawn (those that are not final) is as in `replay`. The
 rest is not shared: there, configurations are packed integers inside a compiled program of fixed shapes; here they are the
 readable machine's own, looked up in a cache, and JAX need not be installed.
+
+A k-policy does not see the whole stack, and what it learns for a state and a top is an average over the stacks below it. So what
+is seen, a machine state and the top k symbols, is drawn at random, and the rest of the stack as often as it was observed there.
+Drawn uniformly, rare stacks would count as much as those of every episode, and agents that imagine would learn the values of a
+world in which they are not rare.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ except ImportError as error:
 TOP_1 = TopK(1)
 NOTHING = spaces.Box(0, 1, (0,))
 """What an environment observes that shows nothing: with it, an observation is the machine's part alone."""
+STALE = 1.1
+"""Weights are made anew when so many times as many configurations were observed."""
 COMPARED = 100
 """Rows of a new buffer that are compared with what the machine and the view would show."""
 
@@ -51,7 +58,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     """Give it to an agent as `replay_buffer_class`; what else it needs, it takes from the environment of `pdrm.wrap`.
 
     counterfactuals: rows imagined beside each sampled one, each with a
-    machine state and an observed stack drawn at random; rows for which the machine has no move, or the observation no room
+    machine state and an observed top of the stack drawn at random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room
     for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, view, depth: as given to
     `pdrm.wrap`, where another wrapper hides its observation space. seed: of what is drawn. buffer_size, observation_space,
     action_space, args, kwargs: as for SB3's `ReplayBuffer`.
@@ -99,8 +106,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._number: dict[Label, int] = {}
         self.stacks: list[Stack] = []
         """The stacks observed, up to what the view and one step can tell apart."""
-        self._observed: set[Stack] = set()
-        self._note(self._quick.begin()[1])
+        self._known: set[Stack] = set()
+        self._noted = 0
+        self._observed: dict[tuple[str, Stack], int] = {}
+        """How often each state was observed with each of them."""
+        self._drawn: tuple[list[tuple[str, Stack]], npt.NDArray[np.float64]] = [], np.zeros(0)
+        self._drawn_at = 0
+        self._note(*self._quick.begin()[:2])
         self._cache: dict[tuple[str, Stack, int], Imagined | None] = {}
         shape = (self.buffer_size, self.n_envs)
         self.label = np.zeros(shape, np.int32)
@@ -136,7 +148,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             self.label[self.pos, env] = self._number[label]
             self.environment_reward[self.pos, env] = record["environment_reward"]
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
-            self._note(record["stack"])
+            self._note(record["state"], record["stack"])
+            if done[env]:
+                self._note(*self._quick.begin()[:2])
         super().add(obs, next_obs, action, reward, done, infos)
 
     def _record(self, info: dict[str, Any], seen: npt.NDArray[Any]) -> dict[str, Any]:
@@ -152,11 +166,45 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
         return record
 
-    def _note(self, stack: Stack) -> None:
-        stack = stack[: self._kept]
-        if stack not in self._observed:
-            self._observed.add(stack)
-            self.stacks.append(stack)
+    def _note(self, state: str, stack: Stack) -> None:
+        place = state, stack[: self._kept]
+        if place not in self._observed:
+            self._drawn_at = 0  # what is drawn must be weighed anew
+            if place[1] not in self._known:
+                self._known.add(place[1])
+                self.stacks.append(place[1])
+        self._observed[place] = self._observed.get(place, 0) + 1
+        self._noted += 1
+
+    def draw(self, count: int) -> list[tuple[str, Stack]]:
+        """Configurations: what is seen uniformly, what is not seen as often as it was observed with it (if never with that
+        state: with any)."""
+        states = self.machine.states
+        if isinstance(self.view, FullStack):
+            chosen = self._rng.integers(len(states), size=count), self._rng.integers(len(self.stacks), size=count)
+            return [(states[state], self.stacks[number]) for state, number in zip(*chosen, strict=True)]
+        if not self._drawn_at or self._noted > STALE * self._drawn_at:
+            self._weigh()
+        found, cumulated = self._drawn
+        numbers = cumulated.searchsorted(self._rng.random(count) * cumulated[-1], side="right")
+        return [found[min(number, len(found) - 1)] for number in numbers.tolist()]
+
+    def _weigh(self) -> None:
+        """Weigh the configurations to draw from."""
+        with_state: dict[tuple[str, Stack], dict[Stack, int]] = {}
+        with_any: dict[Stack, dict[Stack, int]] = {}
+        for (state, stack), times in self._observed.items():
+            seen = self.view.of(stack)
+            with_state.setdefault((state, seen), {})[stack] = times
+            below = with_any.setdefault(seen, {})
+            below[stack] = below.get(stack, 0) + times
+        found, weights = [], []
+        for state in self.machine.states:
+            for seen, anywhere in with_any.items():
+                below = with_state.get((state, seen), anywhere)
+                found += [(state, stack) for stack in below]
+                weights += [times / sum(below.values()) for times in below.values()]
+        self._drawn, self._drawn_at = (found, np.cumsum(weights)), self._noted
 
     def _get_samples(self, batch_inds: npt.NDArray[Any], env: Any = None) -> ReplayBufferSamples:
         """The rows with these numbers, each of one environment drawn at random, then those imagined beside them."""
@@ -177,11 +225,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     def imagine(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
-        states = self._rng.integers(len(self.machine.states), size=len(steps))
-        chosen = self._rng.integers(len(self.stacks), size=len(steps))
         found = [
-            self.what_if(self.machine.states[state], self.stacks[number], int(self.label[step, env]))
-            for state, number, step, env in zip(states, chosen, steps, envs, strict=True)
+            self.what_if(state, stack, int(self.label[step, env]))
+            for (state, stack), step, env in zip(self.draw(len(steps)), steps, envs, strict=True)
         ]
         kept = np.array([one is not None for one in found], np.bool_)
         rows = [one for one in found if one is not None]
