@@ -2,14 +2,19 @@
 
 import ast
 import doctest
+import inspect
+import re
 import subprocess
 import sys
+import textwrap
+from dataclasses import fields, is_dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pdrm
 
-CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing")
+CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 
 
 def test_every_public_name_has_a_docstring_with_an_example():
@@ -18,6 +23,68 @@ def test_every_public_name_has_a_docstring_with_an_example():
         thing = getattr(pdrm, name)
         assert thing.__module__.startswith("pdrm."), name
         assert doctest.DocTestParser().get_examples(thing.__doc__), f"{thing.__module__}.{name} has no example"
+
+
+TOLD_BY_NAME = {"self", "cls", "args", "kwargs"}
+SHOWN_TOO = (pdrm.learning.Run, pdrm.experiments.Results, pdrm.product.MachineEnv)
+"""What the names of the front door give back."""
+
+
+def says(text, name):
+    """Whether a docstring says what a parameter is: `name: …`, `one, name: …`, or names it in code."""
+    return (
+        re.search(rf"(?<![\w.]){re.escape(name)}(, [\w, ]+)?:|`[^`]*(?<![\w.]){re.escape(name)}\b[^`]*`", text)
+        is not None
+    )
+
+
+def untold(function, text):
+    """The parameters of a function that a text does not explain."""
+    parameters = inspect.signature(function).parameters
+    return [name for name in parameters if name not in TOLD_BY_NAME and not says(text, name)]
+
+
+def field_docs(kind):
+    """The fields of a dataclass, or attributes, that have a docstring under them, here or in a parent."""
+    told = set()
+    for parent in kind.__mro__:
+        if parent.__module__.startswith("pdrm."):
+            body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
+            for line, text in pairwise(body):
+                if (
+                    isinstance(line, ast.AnnAssign)
+                    and isinstance(text, ast.Expr)
+                    and isinstance(text.value, ast.Constant)
+                ):
+                    told.add(line.target.id)
+    return told
+
+
+def test_every_function_explains_its_parameters_and_every_class_its_members():
+    lacking = []
+    for thing in (*(getattr(pdrm, name) for name in pdrm.__all__), *SHOWN_TOO):
+        if not inspect.isclass(thing):
+            lacking += [f"{thing.__name__}({name})" for name in untold(thing, thing.__doc__)]
+            continue
+        if issubclass(thing, Exception):
+            continue
+        told = field_docs(thing)
+        given = (
+            [field.name for field in fields(thing)]
+            if is_dataclass(thing)
+            else list(inspect.signature(thing).parameters)
+        )
+        shown = [name for name in given if name not in TOLD_BY_NAME and not name.startswith("_")]
+        lacking += [f"{thing.__name__}.{name}" for name in shown if name not in told and not says(thing.__doc__, name)]
+        for name, member in vars(thing).items():
+            called = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if name.startswith("_") or not (inspect.isfunction(called) or isinstance(called, property)):
+                continue
+            if not called.__doc__:
+                lacking.append(f"{thing.__name__}.{name}")
+            elif inspect.isfunction(called):
+                lacking += [f"{thing.__name__}.{name}({one})" for one in untold(called, called.__doc__)]
+    assert not lacking, "\n".join(lacking)
 
 
 def test_what_a_package_lists_is_what_type_checkers_see():

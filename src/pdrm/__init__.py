@@ -2,7 +2,7 @@
 
 The names below are the front door, in the order a newcomer needs them; each is imported when it is first used, so that
 `import pdrm` is instant. The rest is in the chapters: `pdrm.machines` (guards, tables, conversions), `pdrm.language` (words,
-text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product`, `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`.
+text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product`, `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.report`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "PdrmError",
 ]
 
-_CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing")
+_CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 _lend, __dir__ = lazy(__name__)
 
 

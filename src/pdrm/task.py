@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -74,7 +75,7 @@ class Task(Displayed):
         domain: DomainLike | Task,
         machine: MachineLike | None = None,
         *,
-        success: str | tuple[str, ...] | list[str] = (),
+        success: str | Sequence[str] = (),
         folder: str | os.PathLike[str] = "",
     ) -> None:
         self.domain = _resolve_domain(domain, Path(folder))
@@ -85,7 +86,7 @@ class Task(Displayed):
             raise BadSetting(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
         self.machine = given
         self.text = None if given == own else to_text(given)
-        states = (success,) if isinstance(success, str) else tuple(success)
+        states = tuple_of(success)
         for state in states:
             if state not in given.final:
                 fault = f"`{state}` is not a final state of machine `{given.name}`"
@@ -180,6 +181,15 @@ class Task(Displayed):
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         return (*(repr(value) for value in self.record().values()), self.success)
+
+
+def tuple_of(words: str | Sequence[str]) -> tuple[str, ...]:
+    """One word or several.
+
+    >>> tuple_of("home"), tuple_of(["home", "away"])
+    (('home',), ('home', 'away'))
+    """
+    return (words,) if isinstance(words, str) else tuple(words)
 
 
 def _achieving(machine: AnyMachine) -> tuple[str, ...]:

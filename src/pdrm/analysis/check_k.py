@@ -364,7 +364,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
 ) -> KReport:
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
-    task: a `Task`; or a domain (by name, file or object), with a machine unless it comes with one.
+    task: a `Task`; or a domain (by name, file or object). machine: unless the domain comes with one. discount: γ.
     ks: the k to ask about; without them, 0 and upwards to the smallest that is enough.
     depth: ask about the states within so many steps; without it about all states if there are few enough, else about
     those within as many steps as give some thousands of them.

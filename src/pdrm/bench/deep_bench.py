@@ -177,7 +177,7 @@ def water_training(given: dict[str, Any]) -> DeepTraining:
 
 def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
     """A function that trains for so many iterations more, and waits for them."""
-    return lambda: float(training.advance(iterations).losses.value[0, 0])
+    return lambda: float(training.iterate(iterations).losses.value[0, 0])
 
 
 def count_weights() -> int:

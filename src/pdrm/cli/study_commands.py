@@ -173,11 +173,10 @@ def report(
     Example: pdrm report -o report
     """
     from pdrm.experiments.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judge_claims
     from pdrm.experiments.paper.paper_figures import EVERY
     from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.study import load_studies
-    from pdrm.report.build import write_report
+    from pdrm.report.build import write_page
     from pdrm.report.verdicts import COLUMNS, results_markdown
 
     evidence = Evidence(output, seeds)
@@ -192,7 +191,7 @@ def report(
     if markdown:
         typer.echo(results_markdown(here, COLUMNS))
         return
-    typer.echo(f"wrote {write_report(lines, judge_claims(evidence), evidence, theory=theory)}")
+    typer.echo(f"wrote {write_page(output, seeds=seeds, theory=theory)}")
     next_command("pdrm claims --details")
 
 

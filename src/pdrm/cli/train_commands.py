@@ -14,7 +14,17 @@ import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
 from pdrm.errors import BadSetting, UnknownDomain, did_you_mean
-from pdrm.learning.agents import AGENTS, MOST, MOST_SEEDS, MOST_TEST_EPISODES, describe_settings, kind_of, parse_setting
+from pdrm.learning.agents import (
+    AGENTS,
+    DEFAULT_DEEP,
+    DEFAULT_TABLE,
+    MOST,
+    MOST_SEEDS,
+    MOST_TEST_EPISODES,
+    describe_settings,
+    kind_of,
+    parse_setting,
+)
 
 if TYPE_CHECKING:
     from pdrm.learning.agents import Agent
@@ -23,7 +33,6 @@ if TYPE_CHECKING:
 
 MOST_WORKERS = 1_000
 TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
-DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
 
 INSTEAD = {
     "episodes": "--steps 100000",
@@ -54,6 +63,12 @@ def train(
     seed: Annotated[int | None, typer.Option(help="One run with this seed, in place of --seeds.")] = None,
     machine: Annotated[
         str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
+    ] = None,
+    success: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A final machine state that means success; may be repeated. [all, of the catalogue's those not lost]"
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps (deep agents): their total_timesteps.")] = None,
     set_: Annotated[
@@ -86,7 +101,7 @@ def train(
         raise BadSetting("both --seed and --seeds are given", fix="leave one of them out")
     check_integer("workers", workers, 1, MOST_WORKERS, 2)
     check_sink(log)
-    task = Task(domain, machine)
+    task = Task(domain, machine, success=tuple(success or ()))
     chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
     runs = [
         Planned(RunSpec(task, chosen, one), f"seed {one}")

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import sys
-from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pdrm.cli.output import check_integer, next_command
-from pdrm.errors import BadSetting
 from pdrm.learning.agents import MOST
-
-if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.run import RunSpec
-    from pdrm.learning.tabular.evaluation import Moment
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back.
 
 KEYS = {"n": 1, " ": 1, "\r": 1, "C": 1, "l": 1, "b": -1, "p": -1, "D": -1, "h": -1}
 """Forward: n, space, enter, → or l. Back: b, p, ← or h. (Arrow keys end in C and D.)"""
 HINT = "n or → on, b or ← back, q quit"
-TALLEST = 16
-"""Stack symbols shown."""
 
 
 def replay(
@@ -42,50 +33,12 @@ def replay(
     screens: list[str] = []
     for run in runs:
         found = Run.load(run)
-        if found.spec.task.continuous:
-            raise BadSetting(f"{run} is a run in {found.spec.task.name}, which has no grid", fix=f"pdrm film {run}")
-        moments = found.episode(seed)
         name = f"{run}\n\n" if len(runs) > 1 else ""
-        screens += [name + screen(found.spec, moments, number) for number in range(len(moments))]
+        screens += [name + screen for screen in found.replay(seed).screens]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
     else:
         _show(screens)
-
-
-def screen(spec: RunSpec, moments: list[Moment], number: int) -> str:
-    """One moment: the grid, and to its right the machine state and the stack, top first."""
-    from pdrm.domains.pictures import draw_text
-    from pdrm.learning.agents import CountingQ
-    from pdrm.machines.guards import label_text
-    from pdrm.machines.rewards import number_text
-
-    moment, domain = moments[number], spec.task.finite
-    action = "" if moment.action is None else domain.actions[moment.action]
-    label = "none" if moment.label is None else label_text(moment.label)
-    gained = sum(one.reward for one in moments[: number + 1])
-    own, pays = moment.environment_reward, any(one.environment_reward for one in moments)
-    left = draw_text(domain, moment.state).split("\n")
-    right = [
-        f"step {number} of {len(moments) - 1}   {action}",
-        *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
-        f"label  {label}",
-        f"state  {moment.configuration.state}",
-        f"reward {number_text(moment.reward)}   total {gained:g}",
-        *([f"  machine {number_text(moment.machine_reward)}   environment {number_text(own)}"] if pays else []),
-        *(_counters if isinstance(spec.agent, CountingQ) else _stack)(moment.configuration.stack),
-    ]
-    width = max(len(line) for line in left) + 4
-    return "\n".join(f"{one:<{width}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
-
-
-def _stack(symbols: tuple[str, ...]) -> list[str]:
-    more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
-    return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
-
-
-def _counters(values: tuple[str, ...]) -> list[str]:
-    return ["counters", *(f"  {number}: {value}" for number, value in enumerate(values, start=1))]
 
 
 def _show(screens: list[str]) -> None:
@@ -108,43 +61,28 @@ def _show(screens: list[str]) -> None:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-# --- `pdrm film`: an episode of a trained WaterWorld agent as an animated picture, its machine and stack beside the box.
-
-KINDS = (".gif", ".png")
+# --- `pdrm film`: an episode of a trained agent as an animated picture, its machine and stack beside it.
 
 
 def film(
-    run: Annotated[Path, typer.Argument(help="The folder of a run of WaterWorld.")],
+    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
-        "water.gif"
+        "film.gif"
     ),
     seed: Annotated[
         int, typer.Option(help="The seed of the episode (not one of those that `pdrm evaluate` plays).")
     ] = 0,
-    every: Annotated[int, typer.Option(help="Steps from picture to picture.")] = 10,
+    every: Annotated[int | None, typer.Option(help="Steps from picture to picture. [1; 10 in WaterWorld]")] = None,
 ) -> None:
-    """Film a trained WaterWorld agent, the machine's state and stack beside it.
+    """Film a trained agent, the machine's state and stack beside it.
 
-    Example: pdrm film runs/water-17-ppo-… -o water.gif
+    Example: pdrm film runs/maze-5x5-q-… -o maze.gif
     """
-    from pdrm.learning.deep.film import WaterTask, film_episode, save_film, save_picture
     from pdrm.learning.run import Run
-    from pdrm.product.views import TopK
 
-    if output.suffix not in KINDS:
-        raise BadSetting(f"{output} is neither a .gif nor a .png", fix="-o water.gif")
-    check_integer("every", every, 1, MOST, 10)
+    if every is not None:
+        check_integer("every", every, 1, MOST, 10)
     check_integer("seed", seed, 0, MOST, 0)
-    found = Run.load(run)
-    if not found.spec.task.continuous:
-        raise BadSetting(f"{run} is a run in {found.spec.task.name}; films are of WaterWorld", fix=f"pdrm replay {run}")
-    acting: DeepPolicy = found.policy  # type: ignore[assignment] # a continuous task has networks
-    continuous = acting.product.domain.actions == 0
-    task = WaterTask(found.spec.task.name, found.spec.task.pushdown, TopK(acting.product.k), continuous=continuous)
-    pictures, went = film_episode(acting, task, seed, every)
-    if output.suffix == ".gif":
-        save_film(output, pictures)
-    else:
-        save_picture(output, pictures[-1])
+    went = Run.load(run).film(output, seed, every)
     typer.echo(f"{went['steps']:,} steps, return {went['return']:g}, ended in {went['end']} -> {output}")
     next_command("pdrm evaluate {}", run)

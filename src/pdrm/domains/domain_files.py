@@ -20,7 +20,7 @@ ZIPPED = b"PK"
 
 
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
-    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
+    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them. path: of the file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -108,13 +108,19 @@ class FiniteDomain(Displayed):
     """
 
     name: str
+    """What it is called."""
     arrays: DomainArrays
+    """What it does."""
     labels: tuple[Label, ...]
+    """The labels that it emits, by the numbers that the arrays have for them."""
     events: tuple[str, ...]
+    """The events that labels are made of."""
     actions: tuple[str, ...]
+    """The names of the actions, by number."""
     step_limit: int
     """Steps after which an episode is cut off (`truncated`, never `terminated`)."""
     state_names: tuple[str, ...]
+    """The names of the states, by number."""
     picture: Picture | None = None
     """How to draw each state, for domains that happen on a grid."""
     machine: str | None = None
@@ -171,11 +177,12 @@ class FiniteDomain(Displayed):
         )
 
     def describe(self, state: int) -> str:
-        """A state in words."""
+        """A state in words. state: its number."""
         return self.state_names[state]
 
     def starting(self, *chosen: int) -> FiniteDomain:
-        """The same domain, starting with these outcomes of its reset only (and normalised by the same returns)."""
+        """The same domain, starting with some outcomes of its reset only (and normalised by the same returns). chosen: their
+        numbers."""
         count = len(self.arrays.start_state)
         for k in chosen:
             if not 0 <= k < count:

@@ -359,7 +359,8 @@ def settings(name: str) -> list[str]:
 
 
 def domain(name: str, **chosen: float | None) -> FiniteDomain:
-    """A domain by name, with settings of its own where it has some; `step_limit` every domain has.
+    """A domain by name. name: one of those that `pdrm domains` lists. chosen: settings of its own where it has some; `step_limit`
+    every domain has.
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15

@@ -51,6 +51,10 @@ CELL_SIZES = (16, 64)
 """Pixels of a cell's side, at least and at most."""
 BOX, PANEL = 480, 150
 """Pixels of WaterWorld's side, and of the width of what is written beside it."""
+BESIDE = 190
+"""Pixels of width of what is written beside a grid."""
+LEAST_SYMBOLS = 4
+"""Stack symbols that there is always room for beside a grid."""
 SYMBOL_HEIGHT = 30
 """Pixels of height of a stack symbol beside the box."""
 FINENESS = 8
@@ -270,19 +274,37 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
     box.fill_disc(spot(water.place), 2.6 * world.radius * scale, AGENT)
     canvas = Canvas(BOX + PANEL + 3 * MARGIN, BOX + 2 * MARGIN)
     canvas.paste(box, MARGIN, MARGIN)
-    _draw_panel(canvas, note, stack)
+    _draw_panel(canvas, note, stack, BOX + 2 * MARGIN)
     return canvas.pixels()
 
 
-def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str]) -> None:
-    left = BOX + 2 * MARGIN
+def draw_beside(domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()) -> Pixels:
+    """A state of a finite domain, and beside it lines of text and a machine's stack, top first.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> draw_beside(domain("maze-5x5"), 0, ["step 0", "search"], ("#",)).shape
+    (341, 541, 3)
+    """
+    from PIL import Image
+
+    body = Image.fromarray(draw_state(domain, state))
+    height = max(body.height - 2 * MARGIN, TEXT_LINE * (len(note) + 1) + LEAST_SYMBOLS * SYMBOL_HEIGHT)
+    canvas = Canvas(body.width + BESIDE + MARGIN, max(height + 2 * MARGIN, body.height))
+    canvas.image.paste(body, (0, 0))
+    _draw_panel(canvas, note, stack, body.width)
+    return canvas.pixels()
+
+
+def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str], left: int) -> None:
+    """Lines of text from the top, the stack at the bottom, to the right of something."""
+    width, height = canvas.image.width - left - MARGIN, canvas.image.height - 2 * MARGIN
     for number, text in enumerate(note):
         at = (left, MARGIN + TEXT_LINE * (number + 0.5))
-        canvas.write_line(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2)
-    rows = (BOX - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
+        canvas.write_line(text, at, INK if number else GREY, width, TEXT_SIZE + 2)
+    rows = (height - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
     shown = list(stack) if len(stack) <= rows else [*stack[: rows - 1], f"… {len(stack) - rows + 1} more"]
     for row, symbol in enumerate(shown):
-        middle = (left + PANEL / 2, MARGIN + BOX - SYMBOL_HEIGHT * (len(shown) - row - 0.5))
+        middle = (left + PANEL / 2, MARGIN + height - SYMBOL_HEIGHT * (len(shown) - row - 0.5))
         colour = {"ball_0": EVEN, "ball_1": ODD}.get(symbol, PLATE)
         canvas.fill_plate(middle, (PANEL, SYMBOL_HEIGHT - 3), 5, colour)
         canvas.write_word(symbol, middle, WHITE if colour == EVEN else INK, PANEL - MARGIN)

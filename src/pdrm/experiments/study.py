@@ -11,8 +11,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +22,10 @@ from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.learning.agents import MOST_SEEDS, Agent, read_agent
+from pdrm.learning.agents import Agent, read_agent, resolve_seeds
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
-from pdrm.task import DomainLike, Task
+from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
@@ -49,12 +49,22 @@ class Study:
     """
 
     tasks: Sequence[Task | DomainLike] = ()
+    """Tasks, or domains that come with a machine: themselves, their names or files."""
     agents: Sequence[Agent | str] = ()
+    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """How many (0, 1, …), or which."""
+    machine: MachineLike | None = None
+    """Of all tasks, in place of their own."""
+    success: str | Sequence[str] = ()
+    """The final machine states that mean success, of all tasks; none: as `Task` has it."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of all agents, such as `{"k": 1, "episodes": 500}`."""
     name: str = "study"
+    """As files and folders call it."""
     title: str = ""
+    """As its page calls it."""
     figure: str = ""
     """Where the paper shows all panels in one plot, if it does: a colour per agent, a line style per panel."""
     panels: tuple[Panel, ...] = ()
@@ -67,12 +77,19 @@ class Study:
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
         if not self.panels:
             lines = tuple(Line.of(agent) for agent in self.agents)
-            tasks = [task if isinstance(task, Task) else Task(task) for task in self.tasks]
-            object.__setattr__(self, "panels", tuple(Panel(name=one.name, domain=one, lines=lines) for one in tasks))
+            tasks = [self._task(task) for task in self.tasks]
+            made = (Panel(name=one.name, domain=one, lines=lines, settings=dict(self.settings)) for one in tasks)
+            object.__setattr__(self, "panels", tuple(made))
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
         object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
+
+    def _task(self, given: Task | DomainLike) -> Task:
+        """A task, with the study's machine and success in place of its own."""
+        if isinstance(given, Task) and self.machine is None:
+            return Task(given, given.machine, success=tuple_of(self.success)) if self.success else given
+        return Task(given, self.machine, success=tuple_of(self.success))
 
     def __repr__(self) -> str:
         panels, lines, seeds = len(self.panels), len(list(self.lines())), len(self.seed_numbers)
@@ -116,7 +133,7 @@ class Study:
             panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
-        """The same study with the first so many of its seeds, or with more of the same kind."""
+        """The same study with the first so many of its seeds, or with more of the same kind. count: how many; None: as it is."""
         if count is None:
             return self
         resolve_seeds(count)
@@ -129,12 +146,12 @@ class Study:
     ) -> Results:
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-        progress: whether to show how it goes; None: where a bar would be seen.
+        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: where a bar would be seen.
         """
         return run_study(self, folder, workers, progress=progress)
 
     def results(self, folder: str | os.PathLike[str] = "study") -> Results:
-        """What was recorded of it in a folder, where `run` has been."""
+        """What was recorded of it. folder: where `run` has been."""
         place = Path(folder)
         lines = recorded([self], Store.below(place))
         if not lines:
@@ -142,25 +159,8 @@ class Study:
         return Results(place, lines, [])
 
     def plot(self, folder: str | os.PathLike[str] = "study") -> Plot:
-        """The curves recorded in a folder as a figure of matplotlib, which shows itself in a notebook."""
+        """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been."""
         return self.results(folder).plot()
-
-
-def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: so many from 0 on, or these.
-
-    >>> resolve_seeds(3), resolve_seeds([3, 14])
-    ((0, 1, 2), (3, 14))
-    """
-    several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
-    count = several if isinstance(several, int) else len(several)
-    if count > MOST_SEEDS:
-        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
-    found = tuple(range(several) if isinstance(several, int) else several)
-    if not found or not all(type(seed) is int and seed >= 0 for seed in found) or len(set(found)) < len(found):
-        fix = "give a number of seeds, such as --seeds 5, or different non-negative integers, such as [3, 14, 15]"
-        raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
-    return found
 
 
 # --- Running studies
@@ -192,8 +192,11 @@ class Results:
     """What came of some studies: their recorded lines, and the runs that failed."""
 
     folder: Path
+    """Where the runs, the tables and the report are."""
     lines: list[tuple[Study, Curves]]
+    """What was recorded: a study, and the curves of one of its lines."""
     failures: list[Failure]
+    """The runs that failed, and why."""
 
     def __repr__(self) -> str:
         runs = sum(len(curves.seeds) for _, curves in self.lines)

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.study import TEN_SEEDS, Study, resolve_seeds
+from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
-from pdrm.learning.agents import kind_of
+from pdrm.learning.agents import kind_of, resolve_seeds
 from pdrm.limits import DEEPEST, LARGEST_STUDY, LONGEST_LINE, reading, spend
 from pdrm.task import find_machine
 

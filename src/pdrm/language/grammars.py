@@ -45,6 +45,7 @@ def from_grammar(  # noqa: PLR0913 - each is a header line of a grammar file
     >>> [machine.run(parse_word(word)).accepted for word in ("open open close close end", "open close close end")]
     [True, False]
 
+    text: the rules. name: of the machine.
     accept: `"first"`: the machine is final as soon as the events read so far, at least one, are a word of the language; so it accepts a
     word just when no shorter beginning of it (but for the empty one) is in the language. `"end"`: a word is complete when the event
     `end` is read after it.

@@ -42,6 +42,8 @@ OTHERS = (
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
+    path: of the file.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "tiny.pdrm"
@@ -55,6 +57,8 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
 
 def parse(text: str, file: str = "<text>") -> AnyMachine:
     r"""The machine that a text describes, in any of the formats.
+
+    text: what a file would hold. file: what messages call it; its ending may say which format it is.
 
     >>> machine = parse("name tiny\nevents a\nstart u\notherwise stay 0\nu -> u : a, 1")
     >>> machine.name, machine.run([frozenset("a")]).reward
@@ -97,7 +101,7 @@ def kind_of(text: str, file: str) -> str | None:
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
-    """Write a machine as .pdrm or .json, by the ending of the name.
+    """Write a machine into a file. machine: of any kind. path: ends in .pdrm or .json, which says how it is written.
 
     >>> import tempfile
     >>> from pdrm.language.loading import catalogue
@@ -166,7 +170,7 @@ def catalogue_summary(name: str) -> str:
 
 
 def catalogue(name: str) -> AnyMachine:
-    """One machine of the catalogue.
+    """One machine of the catalogue. name: one of those that `pdrm catalogue` lists.
 
     >>> catalogue("letter").stack
     ('#', 'A')

@@ -12,7 +12,7 @@ import ast
 import inspect
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from enum import StrEnum
 from functools import cache
@@ -21,7 +21,7 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
@@ -504,6 +504,8 @@ AGENTS: dict[str, type[Agent]] = {
     kind.name: kind for kind in (QLearning, CpRM, Hierarchical, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
 }
 """Every agent, by its name."""
+DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
+"""What is trained where no agent is named: in finite domains, and in WaterWorld."""
 
 OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
@@ -638,6 +640,23 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
     given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
     own = isinstance(task.machine, CountingRewardAutomaton) or (task.text is None and task.machine.name in COUNTED)
     return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and not own else {})}
+
+
+def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: so many from 0 on, or these.
+
+    >>> resolve_seeds(3), resolve_seeds([3, 14])
+    ((0, 1, 2), (3, 14))
+    """
+    several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
+    count = several if isinstance(several, int) else len(several)
+    if count > MOST_SEEDS:
+        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
+    found = tuple(range(several) if isinstance(several, int) else several)
+    if not found or not all(type(seed) is int and seed >= 0 for seed in found) or len(set(found)) < len(found):
+        fix = "give a number of seeds, such as --seeds 5, or different non-negative integers, such as [3, 14, 15]"
+        raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
+    return found
 
 
 @cache

@@ -30,7 +30,7 @@ from itertools import groupby
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, overload
 
 import numpy as np
 
@@ -50,14 +50,25 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.agents import Agent, CountingQ, Deep, agent_for, read_agent
+from pdrm.learning.agents import (
+    DEFAULT_DEEP,
+    DEFAULT_TABLE,
+    Agent,
+    CountingQ,
+    Deep,
+    agent_for,
+    check_known,
+    read_agent,
+    resolve_seeds,
+)
 from pdrm.learning.curve import Curve, Test, find_successes, read_tests
 from pdrm.progress import is_shown, show_progress
-from pdrm.task import Task
+from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.replays import Replay
     from pdrm.learning.tabular.evaluation import Moment, Trained
     from pdrm.learning.tabular.policy import AnyPolicy
 
@@ -519,7 +530,9 @@ class Run:
     """
 
     spec: RunSpec
+    """The task, the agent and the seed."""
     folder: Path
+    """Where its files are."""
 
     def __repr__(self) -> str:
         spec, state = self.spec, "trained" if self.done else "not finished"
@@ -533,7 +546,7 @@ class Run:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run in a folder."""
+        """The run that was trained before. folder: its own, in that given to `train`, or of `pdrm train`."""
         return cls(read_spec(Path(folder)), Path(folder))
 
     @property
@@ -591,7 +604,7 @@ class Run:
         return self._trained().policy
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
-        """Episodes without exploration, summed up. seed: of the episodes."""
+        """Episodes without exploration, summed up. episodes: how many. seed: of the episodes."""
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
@@ -615,17 +628,52 @@ class Run:
         }
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`."""
+        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`. episodes, seed:
+        as for `evaluate`."""
         return float(self.evaluate(episodes, seed)["success"])
 
     def episode(self, seed: int = 0) -> list[Moment]:
-        """One episode without exploration, moment by moment."""
+        """One episode without exploration, moment by moment. seed: of the episode."""
         if not self.spec.agent.deep:
             return list(self._trained().episode(seed))
         policy: Any = self.policy
         from pdrm.learning.deep.deep_policy import play_episode  # noqa: PLC0415
 
         return play_episode(policy, self.spec.task, seed)
+
+    def replay(self, seed: int = 0) -> Replay:
+        """One episode without exploration, to look at: `print(run.replay())`. seed: of the episode. In a finite domain."""
+        from pdrm.learning.replays import Replay  # noqa: PLC0415 - training does not look at episodes
+
+        task, agent = self.spec.task, self.spec.agent
+        if task.continuous:
+            fault = f"{self.folder} is a run in {task.name}, which has no grid"
+            raise BadSetting(fault, fix=f"pdrm film {self.folder}, in Python run.film('film.gif')")
+        return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
+
+    def film(
+        self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
+    ) -> dict[str, Any]:
+        """Film one episode without exploration, the machine's state and stack beside it; returns how it went.
+
+        path: a .gif, or a .png of the last moment. seed: of the episode. every: steps from picture to picture; None: 1, in
+        WaterWorld 10.
+        """
+        file = Path(path)
+        if file.suffix not in (".gif", ".png"):
+            raise BadSetting(f"{file} is neither a .gif nor a .png", fix="-o film.gif")
+        from pdrm.learning.deep.film import film_run, save_film, save_picture  # noqa: PLC0415 - training draws nothing
+
+        if self.spec.task.continuous:
+            pictures, went = film_run(self.policy, self.spec.task, seed, every or 10)
+        else:
+            replay = self.replay(seed)
+            pictures, went = replay.pictures(every or 1), replay.facts()
+        if file.suffix == ".png":
+            save_picture(file, pictures[-1])
+        else:
+            save_film(file, pictures, milliseconds=60 if self.spec.task.continuous else 300)
+        return went
 
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
@@ -653,35 +701,98 @@ class Run:
         return *columns, {"cut_off": int(learner.played.cut_off.sum())}
 
 
-def train(  # noqa: PLR0913 - each is a choice of the user's
-    task: Task | str | os.PathLike[str] | FiniteDomain | WaterWorld,
-    agent: Agent | str = "q",
+TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
+"""A task, or a domain that comes with a machine: itself, its name or its file."""
+
+
+@overload
+def train(
+    task: TaskLike,
+    agent: Agent | str | None = ...,
     *,
+    machine: MachineLike | None = ...,
+    success: str | Sequence[str] = ...,
+    seed: int = ...,
+    seeds: None = ...,
+    folder: str | os.PathLike[str] | None = ...,
+    watch: Watch | None = ...,
+    progress: bool | None = ...,
+    **settings: Any,  # noqa: ANN401 - the agent's own
+) -> Run: ...
+@overload
+def train(
+    task: TaskLike,
+    agent: Agent | str | None = ...,
+    *,
+    machine: MachineLike | None = ...,
+    success: str | Sequence[str] = ...,
+    seeds: int | Sequence[int],
+    folder: str | os.PathLike[str] | None = ...,
+    watch: Watch | None = ...,
+    progress: bool | None = ...,
+    **settings: Any,  # noqa: ANN401 - the agent's own
+) -> list[Run]: ...
+def train(  # noqa: PLR0913 - each is a choice of the user's
+    task: TaskLike,
+    agent: Agent | str | None = None,
+    *,
+    machine: MachineLike | None = None,
+    success: str | Sequence[str] = (),
     seed: int = 0,
+    seeds: int | Sequence[int] | None = None,
     folder: str | os.PathLike[str] | None = None,
     watch: Watch | None = None,
     progress: bool | None = None,
-    **settings: Any,  # noqa: ANN401 - the agent's own
-) -> Run:
-    """Train an agent on a task; returns the run.
+    **settings: Any,
+) -> Run | list[Run]:
+    """Train an agent on a task; returns the run, or with `seeds` a list of runs.
 
     task: a `Task`, or what makes one: a domain, its name or its file. agent: settings such as `CpRM(k=1)`, or a name such as
-    "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. folder: where the run's
-    own folder is made, and where a run that was stopped goes on; None: a temporary one, which lasts as long as the run.
-    watch: called after every test. progress: whether to show how it goes; None: where a bar would be seen.
+    "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. Left out: Q-learning, in
+    WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
+    for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
+    on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
+    goes; None: where a bar would be seen. settings: of the agent.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
+    >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
+    [0, 1, 2]
     """
-    given = task if isinstance(task, Task) else Task(task)
-    chosen = agent_for(given, agent, settings) if isinstance(agent, str) else replace(agent, **settings)
+    given = task if isinstance(task, Task) else Task(task, machine, success=tuple_of(success))
+    if isinstance(task, Task) and (machine is not None or success):
+        own = task.machine if machine is None else machine
+        given = Task(task, own, success=tuple_of(success) if success or machine is not None else task.success)
+    called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
+    chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
-    spec = RunSpec(given, chosen, seed)
-    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-    run = Run(spec, root / spec.name)
-    if folder is None:
-        weakref.finalize(run, shutil.rmtree, root, ignore_errors=True)
+    if seeds is None:
+        return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
+    if seed:
+        raise BadSetting("both `seed` and `seeds` are given", fix="leave one of them out")
+    specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
+    if chosen.deep:
+        return _train_all(specs, folder, watch, progress)
+    return [run for spec in specs for run in _train_all([spec], folder, watch, progress)]
+
+
+def _change(agent: Agent, settings: dict[str, Any]) -> Agent:
+    """The agent with some settings changed; one that it does not have is refused."""
+    check_known(type(agent), settings)
+    return replace(agent, **settings)
+
+
+def _train_all(
+    specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
+) -> list[Run]:
+    """Train runs of one batch to the end, side by side."""
+    runs, chosen = [], specs[0].agent
+    for spec in specs:
+        root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
+        runs.append(Run(spec, root / spec.name))
+        if folder is None:
+            weakref.finalize(runs[-1], shutil.rmtree, root, ignore_errors=True)
     with show_progress(chosen.total, chosen.unit, quiet=not (is_shown() if progress is None else progress)) as update:
 
         def tell(status: Status) -> None:
@@ -690,5 +801,5 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
             if watch is not None:
                 watch(status)
 
-        execute([spec], [run.folder], tell)
-    return run
+        execute(specs, [run.folder for run in runs], tell)
+    return runs

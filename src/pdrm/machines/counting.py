@@ -139,15 +139,25 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     """
 
     name: str
+    """What it is called."""
     events: tuple[str, ...]
+    """Σ is made of these: a label is a set of them."""
     counters: int
+    """How many."""
     start: str
+    """u₀."""
     final: tuple[str, ...]
+    """F: the states in which the task is over."""
     otherwise: Otherwise
+    """What happens where no rule applies."""
     transitions: tuple[CountingTransition, ...]
+    """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
+    """U without F, in order."""
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
+    """The labels that there are, from the events and their groups."""
     _from: dict[str, tuple[CountingTransition, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -160,21 +170,23 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         return inspect_counting(self)
 
     def rule(self, state: str, label: Label | None, counters: tuple[int, ...]) -> CountingTransition | None:
-        """The one rule that applies (label None: the silent one)."""
+        """The one rule that applies. state: of the automaton. label: None: the silent rule. counters: their values."""
         for rule in self._from[state]:
             if (rule.silent if label is None else rule.guard.holds(label)) and rule.allows(counters):
                 return rule
         return None
 
     def begin(self, most_silent: int = MOST_SILENT_MOVES) -> CountingStep:
-        """The start: initial state, counters at zero, and the silent moves before the first label."""
+        """The start: initial state, counters at zero, and the silent moves before the first label. most_silent: how many of
+        these there may be."""
         before = CountingConfiguration(self.start, (0,) * self.counters)
         return self._after_silent(CountingStep(None, before, None, before, 0.0, 0), most_silent)
 
     def step(
         self, configuration: CountingConfiguration, label: Label, most_silent: int = MOST_SILENT_MOVES
     ) -> CountingStep:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
+        automaton is. label: a set of events. most_silent: how many silent moves there may be."""
         self.check_state(configuration.state)
         if len(configuration.counters) != self.counters or any(value < 0 for value in configuration.counters):
             fault = f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
@@ -183,7 +195,8 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         return self._step(configuration, label, most_silent)
 
     def run(self, word: Iterable[Label], most_silent: int = MOST_SILENT_MOVES) -> Run[CountingStep]:
-        """Read a word from the start, up to the final state if one is reached."""
+        """Read a word from the start, up to the final state if one is reached. word: labels, as `parse_word` reads them.
+        most_silent: silent moves that one step may make."""
         first = self.begin(most_silent)
         return read_word(
             word, self.alphabet, self.final, first, lambda last, label: self._step(last.after, label, most_silent)

@@ -48,15 +48,25 @@ class PushdownRewardMachine(PushdownSystem):
     """
 
     name: str
+    """What it is called."""
     events: tuple[str, ...]
+    """Σ is made of these: a label is a set of them."""
     stack: tuple[str, ...]
+    """Γ, the initial symbol Z first."""
     start: str
+    """u₀."""
     final: tuple[str, ...]
+    """F: the states in which the task is over."""
     otherwise: Otherwise
+    """What happens where no rule applies."""
     transitions: tuple[Transition, ...]
+    """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
+    """U without F, in order."""
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
+    """The labels that there are, from the events and their groups."""
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
     _at: dict[tuple[str, str, bool], list[Transition]] = field(init=False, repr=False, compare=False)
     """By source, top and whether they are silent."""
@@ -77,7 +87,8 @@ class PushdownRewardMachine(PushdownSystem):
         return inspect_pushdown(self)
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies (label None: the silent one); a rule that names the top beats a rule with `z`."""
+        """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
+        silent rule. top: the topmost symbol; None: the stack is empty."""
         for looked in (NONE,) if top is None else (top, NONE, ANY):
             for rule in self._at.get((state, looked, label is None), ()):
                 if label is None or rule.guard.holds(label):
@@ -90,7 +101,8 @@ class PushdownRewardMachine(PushdownSystem):
         return Step(None, before, tuple(self._silent_moves(before)))
 
     def step(self, configuration: Configuration, label: Label) -> Step:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies."""
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
+        machine is. label: a set of events."""
         self.check_state(configuration.state)
         for symbol in configuration.stack:
             if symbol not in self.stack:
@@ -100,7 +112,7 @@ class PushdownRewardMachine(PushdownSystem):
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label]) -> Run[Step]:
-        """Read a word from the start, up to the final state if one is reached."""
+        """Read a word from the start, up to the final state if one is reached. word: labels, as `parse_word` reads them."""
         return read_word(
             word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
         )

@@ -75,16 +75,26 @@ class RewardMachine(CountingMachine[RewardTransition]):
     """
 
     name: str
+    """What it is called."""
     events: tuple[str, ...]
+    """Σ is made of these: a label is a set of them."""
     start: str
+    """u₀."""
     final: tuple[str, ...]
+    """F: the states in which the task is over."""
     otherwise: Otherwise
+    """What happens where no rule applies."""
     transitions: tuple[RewardTransition, ...]
+    """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
+    """U without F, in order."""
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
+    """The labels that there are, from the events and their groups."""
     _from: dict[str, tuple[RewardTransition, ...]] = field(init=False, repr=False, compare=False)
     counters: int = field(default=0, init=False, repr=False, compare=False)
+    """None: it remembers its state alone."""
 
     def __post_init__(self) -> None:
         self._fill_in()
@@ -96,7 +106,7 @@ class RewardMachine(CountingMachine[RewardTransition]):
         return inspect_counting(self)
 
     def rule(self, state: str, label: Label) -> RewardTransition | None:
-        """The one rule that applies."""
+        """The one rule that applies. state: of the machine. label: a set of events."""
         return next((rule for rule in self._from[state] if rule.guard.holds(label)), None)
 
     def begin(self) -> RewardStep:
@@ -105,13 +115,13 @@ class RewardMachine(CountingMachine[RewardTransition]):
         return RewardStep(None, start, None, start, 0.0)
 
     def step(self, configuration: RewardConfiguration, label: Label) -> RewardStep:
-        """Read one label: the rule that applies, or `otherwise`."""
+        """Read one label: the rule that applies, or `otherwise`. configuration: where the machine is. label: a set of events."""
         self.check_state(configuration.state)
         self.alphabet.check(label)
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label]) -> Run[RewardStep]:
-        """Read a word from the start, up to the final state if one is reached."""
+        """Read a word from the start, up to the final state if one is reached. word: labels, as `parse_word` reads them."""
         return read_word(
             word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
         )

@@ -53,19 +53,26 @@ class Transition(Rule):
     """
 
     source: str
+    """The state that it leaves."""
     target: str
+    """The state that it leads to."""
     guard: Guard
+    """The labels that it reads."""
     top: str
+    """The symbol on top that it looks at: a stack symbol, `z` for any, `eps` for none."""
     push: Stack
+    """What takes the place of the top, the new top first; `z` stands for the old one."""
     reward: float
+    """What it pays."""
     where: Where | None = field(default=None, compare=False, repr=False)
+    """Where it stands in a file, for messages."""
 
     def __post_init__(self) -> None:
         Rule.__post_init__(self)
         object.__setattr__(self, "push", tuple(self.push))
 
     def looks_at(self, top: str | None) -> bool:
-        """Whether the rule applies to this top symbol (None: the empty stack)."""
+        """Whether the rule applies to a symbol on top. top: None: the stack is empty."""
         return self.top in (top, NONE) or (self.top == ANY and top is not None)
 
     def replacement(self, top: str | None) -> Stack:
@@ -87,9 +94,13 @@ class Otherwise:
     """
 
     action: str
+    """`stay`, `go` or `error`."""
     target: str | None = None
+    """Where `go` leads."""
     reward: float = 0.0
+    """What is paid."""
     where: Where | None = field(default=None, compare=False, repr=False)
+    """Where it stands in a file, for messages."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reward", reward_of(self.reward))

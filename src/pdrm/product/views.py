@@ -17,7 +17,7 @@ class FullStack:
     """
 
     def of(self, stack: Stack) -> Stack:
-        """What is seen of a stack."""
+        """What is seen of a stack: all of it. stack: its symbols, top first."""
         return stack
 
     def __str__(self) -> str:
@@ -33,13 +33,14 @@ class TopK:
     """
 
     k: int
+    """How many symbols are seen."""
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
             raise BadSetting(f"k is {self.k!r}, but must be a non-negative integer", fix="use k=1, or FullStack()")
 
     def of(self, stack: Stack) -> Stack:
-        """What is seen of a stack."""
+        """What is seen of a stack. stack: its symbols, top first."""
         return stack[: self.k]
 
     def __str__(self) -> str:

@@ -38,7 +38,8 @@ SEES_TOP = Observing(TOP_1)
 
 
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """An environment with a machine that watches it; `pdrm.wrap` explains the arguments.
+    """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
+    `labels_at_reset`, `reward_weight` and `ignore_end`; `observing` is the view, the form, the depth and the keys.
 
     >>> bare = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> labels = lambda before, action, after, info: {"A"} if after == 4 else {"B"} if after == 5 else set()
@@ -100,7 +101,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return Configuration(self._state, self._stack)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one."""
+        """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
+        the environment."""
         self._over, self._taken = True, 0
         observation, info = self.env.reset(seed=seed, options=options)
         self._check_info(info)

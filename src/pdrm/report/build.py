@@ -15,12 +15,14 @@ from pdrm import __version__
 from pdrm.drawing.curve_plots import study_plot
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
+from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.paper.paper_claims import water_17, water_20
-from pdrm.experiments.paper.paper_figures import WATER_TUNED
+from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
+from pdrm.experiments.paper.paper_figures import EVERY, WATER_TUNED
+from pdrm.experiments.paper.recorded import known_lines
 from pdrm.experiments.store import Store
-from pdrm.experiments.study import Study
+from pdrm.experiments.study import Study, load_studies, recorded
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
@@ -77,6 +79,34 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
     return [folder / CURVES, folder / PAGE]
+
+
+def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True) -> Path:
+    """Write the page about the runs in a folder, as `pdrm report` does; nothing is run. Returns its path.
+
+    folder: where a study or the paper's figures were run. seeds: the first so many of each; None: all. theory: whether the paper's
+    report says what can be proved.
+
+    >>> import tempfile, pdrm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pdrm.Study(["letter"], ["q"], seeds=1, settings={"episodes": 100}).run(folder)
+    ...     write_page(folder).name
+    'index.html'
+    """
+    place = Path(folder)
+    evidence = Evidence(place, seeds)
+    if own := load_studies(place, evidence.store):
+        lines = recorded([study.seeded(seeds) for study in own], evidence.store)
+        if not lines:
+            raise NotRecorded(
+                f"no run of the study in {place} is done", fix="study.run(folder), or pdrm run STUDY.toml"
+            )
+        return write_own_report(lines, evidence.store, place)[-1]
+    lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
+    if all(curves.origin is not None for _, curves in lines):
+        fault = f"{place} holds no runs of the paper's figures, and no study of your own"
+        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+    return write_report(lines, judge_claims(evidence), evidence, theory=theory)
 
 
 def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:

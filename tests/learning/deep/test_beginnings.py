@@ -44,7 +44,7 @@ def test_what_is_paid_at_reset_counts_in_the_return(agent):
     tested = runs.test(3)
     assert np.asarray(tested.returns).tolist() == [[6.0] * 3]
     assert np.asarray(tested.steps).tolist() == [[1] * 3]
-    tally = runs.advance(3).tally
+    tally = runs.iterate(3).tally
     assert int(tally.episodes.sum()) > 4
     assert float(tally.gained.sum()) == 6 * int(tally.episodes.sum())
 
@@ -63,7 +63,7 @@ def test_an_episode_that_cannot_begin_is_an_error_in_training_and_in_tests(rules
     with pytest.raises(error):
         runs.test(2)
     with pytest.raises(error):
-        runs.advance(1)
+        runs.iterate(1)
 
 
 def test_an_episode_that_begins_anew_so_is_one_too():
@@ -81,7 +81,7 @@ def test_an_episode_that_begins_anew_so_is_one_too():
     runs = walk(product, seed=1)
     assert not np.asarray(runs.state.envs.begun).any()
     with pytest.raises(UndefinedMove):
-        runs.advance(160)
+        runs.iterate(160)
 
 
 def test_a_move_that_is_missing_in_a_test_is_an_error():

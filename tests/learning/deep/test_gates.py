@@ -23,7 +23,7 @@ def trained(agent, product, seeds, iterations, **given):
     settings = kind_of(agent)(**given)
     training = DeepTraining(algorithm_of(agent), lambda _: (product, settings), range(seeds))
     if iterations:
-        training.advance(iterations)
+        training.iterate(iterations)
     return training
 
 
@@ -37,7 +37,7 @@ def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
 
     numbers = {"visible": [1.0, 1.0, 0.0, 0.0]}
     training = DeepTraining(algorithm_of("ppo"), task, [0, 1, 0, 1], numbers)
-    training.advance(30)
+    training.iterate(30)
     returns = np.asarray(training.test(200).returns).mean(axis=1)
     assert (returns[:2] > 0.97).all()
     assert (returns[2:] < 0.7).all()
@@ -94,7 +94,7 @@ def solved_by(steps, imagined):
     training = trained("dqn", errand(), 6, 0, **DEEP_Q, discount=0.95, counterfactuals=imagined)
     solved = np.zeros(6, np.bool_)
     while training.timesteps < steps:
-        training.advance(30)
+        training.iterate(30)
         solved |= np.asarray(training.test(1).returns)[:, 0] == 1
     return int(solved.sum())
 

@@ -131,9 +131,10 @@ class DeepLearner:
         return self.training.timesteps
 
     def advance(self, timesteps: int) -> None:
-        """Train for so many steps more, in whole iterations."""
+        """Train for so many steps more, in whole iterations, but never past the end."""
         left = min(timesteps, self.total - self.done)
-        self.training.advance(max(1, left // self.training.steps_per_iteration))
+        if left > 0:
+            self.training.iterate(max(1, left // self.training.steps_per_iteration))
 
     def test(self) -> list[Test]:
         """A test of each run; the same starts for all."""

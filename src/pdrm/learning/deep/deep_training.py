@@ -100,7 +100,7 @@ class DeepTraining:
         """Steps taken by each run so far."""
         return self.iterations * self.steps_per_iteration
 
-    def advance(self, iterations: int) -> Any:
+    def iterate(self, iterations: int) -> Any:
         """So many iterations more; returns what each came to, [runs, iterations] each."""
         room = max(LEAST_ROOM, 1 << (iterations - 1).bit_length())
         self.state, metrics = self._advance_compiled(room, iterations, self.numbers, self.state)

@@ -1,4 +1,4 @@
-"""Films of a trained policy: WaterWorld and the machine's stack beside it, as an animated GIF or one picture."""
+"""Films of a trained policy as an animated GIF or one picture; and the episodes of WaterWorld, the machine's stack beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pdrm.files import write_atomically
 from pdrm.product.observation import Observing
 from pdrm.product.views import TopK, View
 from pdrm.product.wrapping import MachineEnv
-from pdrm.task import MachineLike
+from pdrm.task import MachineLike, Task
 
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy  # which needs JAX, as drawing WaterWorld does not
@@ -58,6 +58,12 @@ def film_episode(
         if steps % every == 0 or over:
             pictures.append(task.render())
     return pictures, {"return": gained, "steps": steps, "end": task.configuration.state}
+
+
+def film_run(policy: Any, task: Task, seed: int, every: int) -> tuple[list[Pixels], dict[str, Any]]:
+    """An episode of a policy that was learnt in WaterWorld."""
+    k, continuous = policy.product.k, policy.product.domain.actions == 0
+    return film_episode(policy, WaterTask(task.name, task.pushdown, TopK(k), continuous=continuous), seed, every)
 
 
 def save_film(path: Path, pictures: list[Pixels], *, milliseconds: int = 60, colours: int = 32) -> None:

@@ -1,0 +1,141 @@
+"""An episode to look at: the domain, and beside it the machine's state and stack, as text or as pictures, moment by moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from pdrm.domains.pictures import Pixels, draw_beside, draw_text
+from pdrm.machines.guards import label_text
+from pdrm.machines.rewards import number_text
+from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.learning.tabular.evaluation import Moment
+
+TALLEST = 16
+"""Stack symbols shown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Replay:
+    """An episode of a trained agent. `print` writes every moment of it, a notebook shows them.
+
+    >>> from pdrm.learning.run import train
+    >>> replay = train("maze-5x5", "cprm", episodes=1_000).replay()
+    >>> replay
+    <Replay of maze-5x5: 10 steps, return 100005, ended in home>
+    >>> print(replay.screens[1])
+    #x###    step 1 of 10   d
+    #@..#    label  {d}
+    #.###    state  search
+    #..t#    reward 0   total 0
+    #####    stack
+               | d |
+               | # |
+    """
+
+    task: Task
+    """What was to be done."""
+    moments: Sequence[Moment]
+    """The beginning, then one for each step."""
+    counts: bool = False
+    """Whether the machine is a counting automaton: counters are shown in place of a stack."""
+
+    def __repr__(self) -> str:
+        steps = len(self) - 1
+        said = f"{steps} step{'s' * (steps != 1)}, return {number_text(round(self.reward, 9))}, ended in {self.end}"
+        return f"<Replay of {self.task.name}: {said}>"
+
+    def __str__(self) -> str:
+        return "\n\n".join(self.screens)
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html  # noqa: PLC0415 - replaying does not draw
+
+        return str(html("p", repr(self).strip("<>")) + html("pre", str(self)))
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+    def __iter__(self) -> Iterator[Moment]:
+        return iter(self.moments)
+
+    def __getitem__(self, number: int) -> Moment:
+        return self.moments[number]
+
+    @property
+    def reward(self) -> float:
+        """What was paid in all."""
+        return sum(moment.reward for moment in self.moments)
+
+    @property
+    def machine_reward(self) -> float:
+        """What the machine paid."""
+        return sum(moment.machine_reward for moment in self.moments)
+
+    @property
+    def environment_reward(self) -> float:
+        """What the environment itself paid."""
+        return sum(moment.environment_reward for moment in self.moments)
+
+    @property
+    def end(self) -> str:
+        """The machine's last state."""
+        return self.moments[-1].configuration.state
+
+    @property
+    def screens(self) -> list[str]:
+        """Every moment as text: the grid, and to its right the machine's state and stack, top first."""
+        gained, screens = 0.0, []
+        for number, moment in enumerate(self.moments):
+            gained += moment.reward
+            memory = _list_counters if self.counts else _list_stack
+            right = [*self._describe(number, gained), *memory(moment.configuration.stack)]
+            left = draw_text(self.task.finite, moment.state).split("\n")
+            width = max(len(line) for line in left) + 4
+            lines = (f"{one:<{width}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
+            screens.append("\n".join(lines))
+        return screens
+
+    def pictures(self, every: int = 1) -> list[Pixels]:
+        """The first moment, every so many steps one, and the last: the domain, and beside it the machine's state and stack."""
+        gained, pictures = 0.0, []
+        for number, moment in enumerate(self.moments):
+            gained += moment.reward
+            if number % every == 0 or number == len(self) - 1:
+                said, stack = self._describe(number, gained), moment.configuration.stack
+                shown = [f"{place}: {value}" for place, value in enumerate(stack, 1)] if self.counts else stack
+                pictures.append(draw_beside(self.task.finite, moment.state, said, shown))
+        return pictures
+
+    def facts(self) -> dict[str, Any]:
+        """How it went: return, steps and the machine's last state."""
+        return {"return": self.reward, "steps": len(self) - 1, "end": self.end}
+
+    def _describe(self, number: int, gained: float) -> list[str]:
+        """What happened in a step, line by line; what the environment pays only where it pays something."""
+        moment = self.moments[number]
+        action = "" if moment.action is None else self.task.finite.actions[moment.action]
+        label = "none" if moment.label is None else label_text(moment.label)
+        both = f"  machine {number_text(moment.machine_reward)}   environment {number_text(moment.environment_reward)}"
+        pays = any(one.environment_reward for one in self.moments)
+        return [
+            f"step {number} of {len(self) - 1}   {action}".rstrip(),
+            *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
+            f"label  {label}",
+            f"state  {moment.configuration.state}",
+            f"reward {number_text(moment.reward)}   total {gained:g}",
+            *([both] if pays else []),
+        ]
+
+
+def _list_stack(symbols: tuple[str, ...]) -> list[str]:
+    more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
+    return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
+
+
+def _list_counters(values: tuple[str, ...]) -> list[str]:
+    return ["counters", *(f"  {number}: {value}" for number, value in enumerate(values, start=1))]
