@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pages.benchmarks import benchmarks_page
 from pages.commands import commands_page
+from pages.counterfactuals import deep_page
 from pages.errors import errors_page
 from pages.library import library_page
 from pages.settings import settings_page
@@ -16,5 +17,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "api.md": library_page,
     "benchmarks.md": benchmarks_page,
     "settings.md": settings_page,
+    "deep.md": deep_page,
 }
 """File name in docs/ -> what makes its text."""

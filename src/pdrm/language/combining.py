@@ -38,6 +38,7 @@ def combine(
 ) -> StackOrNone:
     """One machine that runs several at once and pays the sum of what they pay.
 
+    name: of the combination.
     parts: machines, by name; without names, their own are taken. A part that reaches a final state stops there: it is *finished*, and
     pays no more. when: the combination is final when this formula over the names of finished parts holds; `"and"`: all of them, `"or"`: one;
     `maze.home` says in which state a part is. `"a & !b"`: a is finished, and b is not. weights: what a part pays is multiplied by

@@ -44,6 +44,7 @@ def from_regex(  # noqa: PLR0913 - the options of a task, each with a name
     >>> [machine.run(parse_word(word)).accepted for word in ("a d", "a b c d", "a b", "a d d", "b a d")]
     [True, True, False, False, False]
 
+    name: of the machine.
     accept: `"first"`: the task is done as soon as the labels read so far, at least one, are a word of the expression; so a word is
     accepted just when it is one and no shorter beginning of it (but for the empty one) is. `"end"`: when the event `end` is read after
     a word. reward: paid when the task is done. fail: what the first label does that no word continues with; a number is paid, and

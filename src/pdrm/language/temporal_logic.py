@@ -42,7 +42,7 @@ def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     satisfy the formula; `end` when the event `end` is read after such labels. reward: paid when the task is done. fail: paid
     at the first label after which the formula cannot be satisfied any more, and the episode ends there in the final state `lost`; None:
     nothing is paid and it does not end; `ignore`: such a label is passed over. step: paid for every label. exclusive: groups of
-    events of which a label holds at most one.
+    events of which a label holds at most one. name: of the machine.
 
     >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
     >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
