@@ -227,6 +227,7 @@ def solve(
     """Solve a task: optimal values and actions with any stack, with a proved error.
 
     task: a `Task`, or what a `Task` takes. The domain must be finite and its moves deterministic; its starts may be random.
+    machine: unless the domain comes with one. discount: γ.
     A step limit is not part of the problem.
     precision: the error to aim at, as a share of the largest value that any configuration can have.
 
