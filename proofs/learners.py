@@ -1,5 +1,6 @@
 """The Numba learners are the readable ones: on the same random numbers Q-learning, CpRM and their kin over counters fill the
-same table, entry by entry, bit for bit, and play the same test episodes; on random machines, domains, views and settings.
+same table, entry by entry, bit for bit, and play the same test episodes; on random machines, domains, views and settings,
+with rewards shaped by the machine and without.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.agents import Counterfactuals, CountingCQL, CountingQ, QLearning
+from pdrm.learning.agents import SHAPINGS, Counterfactuals, CountingCQL, CountingQ, CpRM, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import Training, find_potential
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
@@ -33,10 +34,12 @@ VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
 
 
 def q_settings(counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any) -> QLearning:  # noqa: ANN401
-    """Settings with any mixture of what Q-learning, CpRM and the counting agents have."""
+    """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
+    counting = "operations_per_episode" in given
     if counterfactuals == Counterfactuals.NONE:
-        return CountingQ(**given)
-    return CountingCQL(counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given)
+        return (CountingQ if counting else QLearning)(**given)
+    kind = CountingCQL if counting else CpRM
+    return kind(counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given)
 
 
 def check(seed: int, runs: int = RUNS) -> Counter[str]:
@@ -50,6 +53,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
         ran = compared(machine, random_domain(random, machine), view, settings, random.getrandbits(31))
         counted.update({"cases": 1, f"with counterfactuals: {settings.counterfactuals}": 1})
         counted.update({"over counters": int(counting), "cut off by a label without a rule": int(not ran)})
+        counted.update({"shaped": int(settings.shaping != "none")})
     return counted
 
 
@@ -65,7 +69,15 @@ def ending_automaton(random: Random) -> CountingRewardAutomaton:
 
 
 def random_settings(random: Random, operations: int | None) -> QLearning:
-    """Rates, the choice of counterfactuals, and budgets."""
+    """Rates, the choice of counterfactuals, budgets, and shaping where there is a stack."""
+    more: dict[str, Any] = {"operations_per_episode": operations}
+    if operations is None:
+        more = {
+            "shaping": random.choice(SHAPINGS),
+            "shaping_shift": random.choice((0.0, 0.0, -2.5)),
+            "shaping_scale": random.choice((1.0, 1.0, -1.0, 0.3)),
+            "shaping_discount": random.choice((None, None, 0.0, 0.95)),
+        }
     return q_settings(
         episodes=random.randint(1, 6),
         learning_rate=random.choice((0.1, 0.3, 1.0)),
@@ -77,14 +89,15 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
         counterfactuals=random.choice(list(Counterfactuals)),
         updates_per_step=random.choice((None, None, 1, 3)),
         updates_per_episode=random.choice((None, None, 20)),
-        operations_per_episode=operations,
+        **more,
     )
 
 
 def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int) -> bool:
     """Whether they ran to the end; raises where they differ."""
     training, rng_state = Training(domain, machine, view, settings, seed), seed_streams(seed, 2)
-    readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
+    potential = find_potential(settings, domain, machine)
+    readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]), potential)
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))

@@ -153,6 +153,17 @@ class FiniteDomain(Displayed):
         """The domains that test what was learnt here: `tests`, or this one."""
         return self.tests or (self,)
 
+    def find_labels(self) -> tuple[Label, ...]:
+        """The labels that are emitted, at reset or with some chance: of some domains not all that are listed.
+
+        >>> from pdrm.domains.paper_domains import domain
+        >>> len(domain("deliver-8").labels), len(domain("deliver-8").find_labels())
+        (14, 9)
+        """
+        arrays = self.arrays
+        emitted = {*arrays.label[arrays.probability > 0].tolist(), *arrays.start_label[arrays.start_probability > 0].tolist()}
+        return tuple(label for number, label in enumerate(self.labels) if number in emitted)
+
     def check_shares(self, other: FiniteDomain) -> None:
         """Raise unless what was learnt here can be tested in the other: as many states, the same actions and labels.
 

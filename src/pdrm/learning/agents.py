@@ -19,12 +19,15 @@ from functools import cache
 from itertools import pairwise
 from math import inf, isfinite, nan
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
+
+if TYPE_CHECKING:
+    from pdrm.product.potentials import Shaping
 
 MOST = 2**31 - 1
 """The largest number of episodes, steps or updates."""
@@ -36,6 +39,11 @@ LONGEST_K = 100
 """Digits. A shorter k that is too large for a table is refused with it."""
 FULL, NOTHING = "full", "none"
 """In place of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
+EMITTED = "emitted"
+SHAPINGS = (NOTHING, "machine", EMITTED)
+"""What rewards are shaped by."""
+LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount")
+"""Settings that earlier versions did not have. At their defaults they are not recorded, so that runs keep their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +70,8 @@ class Agent(ABC):
             _check_kind(self, field, value)
             for one in value if isinstance(value, tuple | list) else (value,):
                 _check_number(self, field, one)
+        if isinstance(self, QLearning | Deep):
+            _check_shaping(self)
 
     @property
     def view(self) -> View | None:
@@ -78,9 +88,8 @@ class Agent(ABC):
     def record(self) -> dict[str, Any]:
         """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""
         names = RECORDED_AS if self.deep else {}
-        return {
-            names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in fields(self)
-        }
+        kept = [one for one in fields(self) if one.name not in LATER or getattr(self, one.name) != one.default]
+        return {names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in kept}
 
 
 RECORDED_AS = {"discount": "gamma"}
@@ -113,13 +122,13 @@ SEVERAL = "tuple[int, ...]"
 INTEGERS, REALS = ("int", "int | None", SEVERAL), ("float", "float | None", "Number")
 """How fields of numbers are annotated."""
 SHARES = (
-    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau"),
+    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "shaping_discount"),
     *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction"),
 )
 """Settings from 0 to 1; the learning rate of tables is one, too."""
 FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
 """Settings that may be 0."""
-OF_ANY_SIGN = ("r_plus", "r_minus", "target_entropy")
+OF_ANY_SIGN = ("r_plus", "r_minus", "target_entropy", "shaping_scale", "shaping_shift")
 """All others are above 0."""
 
 
@@ -156,6 +165,35 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
         default = (100 if whole else 1.0) if field.default is None else field.default
         example = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
         raise _bad_setting(agent, name, value, wanted, example)
+
+
+def _check_shaping(agent: QLearning | Deep) -> None:
+    """Raise unless rewards can be shaped as the agent says."""
+    if agent.shaping not in SHAPINGS:
+        fix = f"{did_you_mean(str(agent.shaping), SHAPINGS)} (--shaping machine)"
+        raise BadSetting(f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix)
+    if agent.shaping == NOTHING:
+        return
+    if isinstance(agent, CountingQ):
+        fault = f"agent `{agent.name}` has no potentials: they are found for stacks, not for counters"
+        raise BadSetting(fault, fix="use q or cprm, or --shaping none")
+    if isinstance(agent, OffPolicy) and agent.counterfactuals:
+        fault = f"agent `{agent.name}` imagines with the tops of stacks, and a potential needs the whole stack"
+        raise BadSetting(fault, fix="counterfactuals=0, or shaping=none")
+    shaping_of(agent)
+
+
+def shaping_of(agent: QLearning | Deep) -> Shaping | None:
+    """How an agent's rewards are shaped; None: not at all.
+
+    >>> shaping_of(QLearning(discount=0.9, shaping="machine", shaping_shift=2.0))
+    Shaping(discount=0.9, potential_discount=None, scale=1.0, shift=2.0)
+    """
+    if agent.shaping == NOTHING:
+        return None
+    from pdrm.product.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+
+    return Shaping(float(agent.discount), agent.shaping_discount, float(agent.shaping_scale), float(agent.shaping_shift))
 
 
 def _bad_setting(agent: Agent, name: str, value: object, wanted: str, example: str) -> BadSetting:
@@ -229,6 +267,15 @@ class QLearning(Tabular):
 
     updates_per_episode: int | None = None
     """Updates after which an episode is cut off (in place of the paper's wall-clock limit); None: never."""
+    shaping: str = "none"
+    """Reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
+    every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
+    shaping_scale: float = 1.0
+    """What Φ is multiplied by; -1 is the sign of Toro Icarte's code."""
+    shaping_shift: float = 0.0
+    """Added to Φ then, before the end of an episode."""
+    shaping_discount: float | None = None
+    """γ of Φ, below 1; None: the agent's own."""
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
@@ -361,6 +408,15 @@ class Deep(Agent):
     """Ours: steps between two tests; None: a twentieth of all."""
     test_episodes: int = 5
     """Ours: episodes without exploration per test."""
+    shaping: str = "none"
+    """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
+    every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
+    shaping_scale: float = 1.0
+    """Ours: what Φ is multiplied by; -1 is the sign of Toro Icarte's code."""
+    shaping_shift: float = 0.0
+    """Ours: added to Φ then, before the end of an episode."""
+    shaping_discount: float | None = None
+    """Ours: γ of Φ, below 1; None: the agent's own."""
 
     @property
     def total(self) -> int:

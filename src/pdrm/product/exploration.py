@@ -1,7 +1,8 @@
 """The configurations of a machine reached so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
 
 What a configuration does on a label is found once, by the machine's step, and looked up from then on, whatever the height of
-its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack.
+its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack. Stacks may have
+values, too: what they are worth to the machine alone, by which rewards are shaped.
 """
 
 from __future__ import annotations
@@ -107,3 +108,41 @@ class Explored(NamedTuple):
         """The same, with more room."""
         stacks = self.stacks.room(max(1, self.stacks.capacity // 2))
         return Explored(self.table, stacks, self.configurations.grow(stacks.capacity), self.k)
+
+
+class Potentials(NamedTuple):
+    """The operators of a machine (`potentials.Operators`) and γV of every stack made so far: a stack's values are found once, from
+    those of the stack below it.
+
+    >>> len(Potentials.none().grow().value)
+    0
+    """
+
+    constant: Rewards
+    first: Integers
+    exit_state: Integers
+    gain: Rewards
+    weight: Rewards
+    value: Rewards
+    """[node, state]: γV, as far as it is filled. Where nothing is shaped there is no node."""
+    filled: npt.NDArray[np.int64]
+    """[1]: how many nodes have their values."""
+    factor: float
+    """Φ = factor * γV + shift."""
+    shift: float
+
+    @classmethod
+    def none(cls) -> Potentials:
+        """Nothing is shaped."""
+        rewards, integers = np.zeros(0), np.zeros(0, np.int32)
+        nothing = np.zeros((0, 0))
+        return cls(nothing, integers, integers, rewards, rewards, nothing, np.zeros(1, np.int64), 1.0, 0.0)
+
+    def grow(self) -> Potentials:
+        """The same with twice the room, if half of it is filled."""
+        filled, nodes = int(self.filled[0]), len(self.value)
+        if nodes == 0 or 2 * filled < nodes:
+            return self
+        value = np.zeros((2 * nodes, self.value.shape[1]))
+        value[:filled] = self.value[:filled]
+        return self._replace(value=value)

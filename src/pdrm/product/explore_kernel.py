@@ -1,4 +1,5 @@
-"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept.
+"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept; and what the stacks
+met so far are worth to the machine alone (`potentials.py`).
 
 A negative number says why there is none yet: no room (call `explored.grow()`), or a counting automaton's step that Python
 makes (call `Counters.find`). Then ask again; nothing is lost or counted twice. The readable twins are the machines' own `begin`
@@ -12,7 +13,7 @@ from numba import njit
 from pdrm.machines.stacks import OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import IS_ANY, IS_ZERO, CountingTable, Values
-from pdrm.product.exploration import UNKNOWN, Configurations, Explored
+from pdrm.product.exploration import UNKNOWN, Configurations, Explored, Potentials
 
 NO_ROOM = -1
 UNDEFINED_LABEL = -2
@@ -79,6 +80,24 @@ def explore(explored: Explored, here: int, label: int) -> int:
         found.after[here, label] = after
         found.paid[here, label] = paid
     return after
+
+
+@njit(cache=True)
+def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
+    """Find the values of the stacks made since the last time (`Potential`); False: there is no room for them."""
+    constant, first, value, filled = potentials.constant, potentials.first, potentials.value, potentials.filled
+    states, until = value.shape[1], min(int(stacks.made[0]), len(value))
+    for node in range(filled[0], until):  # a stack comes after the one below it
+        symbol, below = stacks.symbol[node], stacks.parent[node]
+        for state in range(states):
+            best, entry = constant[symbol, state], symbol * states + state
+            for line in range(first[entry], first[entry + 1]):
+                found = potentials.gain[line] + potentials.weight[line] * value[below, potentials.exit_state[line]]
+                if found > best:
+                    best = found
+            value[node, state] = best
+    filled[0] = until
+    return until == stacks.made[0]
 
 
 @njit(cache=True)

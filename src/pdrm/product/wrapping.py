@@ -1,8 +1,8 @@
 """The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`.
 
 The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
-states terminate, and `info["machine"]` says what it did. `reward_weight` weighs the environment's reward or switches it off, and
-`ignore_end` lets episodes go on where the environment itself would end them. Episodes begin with the machine's silent moves and the label at
+states terminate, and `info["machine"]` says what it did. `reward_weight` weighs the environment's reward or switches it off,
+`ignore_end` lets episodes go on where the environment itself would end them, and `shaping` adds what `potentials` says. Episodes begin with the machine's silent moves and the label at
 reset, if there is one; what they pay is in the `info` of `reset`, because Gymnasium's `reset` returns no reward.
 
 Many side by side (`wrap_vector`): each machine sits inside its sub-environment, so Gymnasium resets the two together, in every
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
@@ -31,6 +31,9 @@ from pdrm.product.observation import Observing
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import TopK, View
 from pdrm.task import MachineLike, pushdown_machine
+
+if TYPE_CHECKING:
+    from pdrm.product.potentials import Shaping
 
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 TOP_1 = TopK(1)
@@ -60,6 +63,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         labels_at_reset: LabelsAtReset | None = None,
         reward_weight: float = 1.0,
         ignore_end: bool = False,
+        shaping: Shaping | None = None,
     ) -> None:
         if not isinstance(env, gymnasium.Env):
             raise CannotWrap(f"{env!r} is not a gymnasium.Env", fix=_suggest(env))
@@ -74,6 +78,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             labels_at_reset=labels_at_reset,
             reward_weight=reward_weight,
             ignore_end=ignore_end,
+            shaping=shaping,
         )
         gymnasium.Wrapper.__init__(self, env)
         self.machine = pushdown_machine(machine)
@@ -87,6 +92,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._labelling = Labelling(labels, labels_at_reset)
         self._compares = labels != "info"
         self._quick = QuickStep(self.machine)
+        self._potential = None if shaping is None else _check_shaping(shaping).of(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
@@ -133,6 +139,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             told = {**info, "env": self.env} if self._compares else info
             events = self._labelling.step(self._observation, action, observation, told)
             label = read_label(events, self._events, self._labelling.source)
+            before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
             own = float(reward)
@@ -147,7 +154,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         terminated = bool(terminated) and not self.ignore_end
         record = _record(paid, own, terminated, state, stack, label)
         self._over = terminated = terminated or state in self._final
-        return seen, own + paid, terminated, truncated, {**info, "machine": record}
+        total = own + paid
+        if self._potential is not None:
+            record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
+            total += record["shaping"]
+        return seen, total, terminated, truncated, {**info, "machine": record}
 
     def _check_info(self, info: dict[str, Any]) -> None:
         if "machine" in info:
@@ -177,6 +188,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     labels_at_reset: LabelsAtReset | None = None,
     reward_weight: float = 1.0,
     ignore_end: bool = False,
+    shaping: Shaping | None = None,
 ) -> MachineEnv:
     """Put a machine on any Gymnasium environment.
 
@@ -193,6 +205,9 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays. ignore_end: whether an episode
     goes on where the environment says `terminated`, for environments that can be stepped further; `truncated` always counts.
 
+    shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
+    every reward, where Φ is what the machine's configuration is worth by itself; how much is in `info["machine"]["shaping"]`.
+
     >>> import gymnasium
     >>> def events(observation, action, next_observation, info):
     ...     return {"A"} if next_observation == 1 else set()
@@ -204,7 +219,16 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     """
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
     observing = Observing(view, depth, flatten, discrete, chosen)
-    return MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end)
+    return MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping)
+
+
+def _check_shaping(shaping: object) -> Shaping:
+    from pdrm.product.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+
+    if not isinstance(shaping, Shaping):
+        fix = "pdrm.product.Shaping(discount=0.99), with the discount of the agent that learns here"
+        raise BadSetting(f"`shaping` is {str(shaping)[:60]!r}, but must be a Shaping", fix=fix)
+    return shaping
 
 
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
@@ -243,7 +267,7 @@ def wrap_vector(
 
     env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
     where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `view`, `flatten`, `discrete`,
-    `depth`, `keys`, `labels_at_reset`, `reward_weight` and `ignore_end`, as for `wrap`.
+    `depth`, `keys`, `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`, as for `wrap`.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")
     >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())

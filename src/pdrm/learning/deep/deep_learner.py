@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -20,17 +20,21 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import Agent, Deep
+from pdrm.learning.agents import EMITTED, Agent, Deep, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.machines.pushdown_analysis import highest_stack
+from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_machine import FINISHED, OK
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.product.jax_env.jax_potentials import JaxPotential
 
 LEAST = 32
 """Symbols that a stack always has room for."""
@@ -76,7 +80,23 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it. An agent that sees nothing of the machine sees zeros in its place."""
     view, depth = agent.view, needed_depth(task, agent) if agent.depth is None else agent.depth
     product = jax_product(domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth)
+    product = replace(product, potential=potential_for(task, agent, product))
     return product if view is not None else replace(product, visible=0.0)
+
+
+def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential | None:
+    """What the agent's rewards are shaped by, in the unit that its networks see; None: by nothing."""
+    shaping = shaping_of(agent)
+    if shaping is None:
+        return None
+    from pdrm.product.jax_env.jax_potentials import jax_potential  # noqa: PLC0415 - loaded where something is shaped
+    from pdrm.product.potentials import find_labels  # noqa: PLC0415
+
+    labels = find_labels(task.pushdown)
+    if agent.shaping == EMITTED:
+        labels = task.domain.find_labels() if isinstance(task.domain, FiniteDomain) else product.domain.labels
+    table = tabulate(task.pushdown, labels)
+    return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
 
 
 def batch_key(task: Task, agent: Agent) -> str:

@@ -109,6 +109,16 @@ def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
     return reward if settings.reward_clip is None else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 
+def learning_reward(product: JaxProduct, settings: Deep, before: Envs, stepped: Stepped) -> jax.Array:
+    """[N]: what networks learn from a step: its reward as they see it, shaped where rewards are."""
+    reward = scale_reward(settings, stepped.outcome.reward)
+    if product.potential is None:
+        return reward
+    machines = before.state.configuration, stepped.last.configuration, stepped.outcome.terminated
+    shape = product.potential.reward
+    return reward + jax.vmap(lambda here, there, ended: shape(here, there, ended, settings.discount))(*machines)
+
+
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
 
 Carry = Any

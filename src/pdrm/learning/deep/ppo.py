@@ -23,7 +23,7 @@ from pdrm.learning.deep.many_envs import (
     begin_envs,
     empty_memory,
     observe_envs,
-    scale_reward,
+    learning_reward,
     step_envs,
     sum_tally,
 )
@@ -169,7 +169,7 @@ def collect(
             action,
             nn.log_probability(network, now.judged, action, discrete=discrete),
             now.judged.value,
-            scale_reward(settings, stepped.outcome.reward) + bootstrapped,
+            learning_reward(product, settings, now.envs, stepped) + bootstrapped,
             stepped.over,
             now.start,
             stepped.tally,

@@ -138,7 +138,10 @@ def replay_window(
     start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
     end: _Within = jax.lax.scan(step, start, rows)[0]
     seen, following = product.seen(rows.before[0], configuration), product.seen(end.after, end.configuration)
-    return Experience(seen, rows.action[0], end.reward, following, end.terminated, end.discount, end.weight)
+    reward = end.reward
+    if product.potential is not None:  # what is added between the two cancels out
+        reward += product.potential.reward(configuration, end.configuration, end.terminated, end.discount)
+    return Experience(seen, rows.action[0], reward, following, end.terminated, end.discount, end.weight)
 
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.

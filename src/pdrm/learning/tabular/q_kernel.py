@@ -25,8 +25,8 @@ from pdrm.learning.tabular.rows_kernel import (
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import Explored
-from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, first_configuration
+from pdrm.product.exploration import Explored, Potentials
+from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, fill_potentials, first_configuration
 from pdrm.product.hash_kernel import FREE
 
 
@@ -36,6 +36,7 @@ def learn(
     explored: Explored,
     values: Values,
     observed: Observed,
+    potentials: Potentials,
     rng: RngState,
     rates: Rates,
     progress: Progress,
@@ -59,6 +60,8 @@ def learn(
     gained, epsilon, random, status = floats[at.GAINED], floats[at.EPSILON], rng[0], at.DONE
     moves_of, counted, most, operations = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
+    potential, shaped, factor, shift = potentials.value, len(potentials.value) > 0, potentials.factor, potentials.shift
+    made, filled, bonus = explored.stacks.made, potentials.filled, 0.0
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -153,6 +156,9 @@ def learn(
                 break
             paid = own_reward[ix(s), ix(a), ix(o)] + paid_of[ix(here), ix(label)]
             over, next_row = state_of[ix(there)] >= final or terminal[ix(after)], row
+            if shaped and made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
+                status = at.NO_ROOM
+                break
             if not over:
                 if used[0] >= len(keys):
                     status = at.NO_ROOM
@@ -162,12 +168,17 @@ def learn(
                 if next_row < 0:
                     next_row = used[0]
                     slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
-            # 5. Learn from the real step (learn, update); where all are imagined it is among those of phase 6.
+            # 5. Learn from the real step, shaped if it is (learn, update, shape); where all are imagined it is among those of phase 6.
+            if shaped:
+                later = 0.0 if over else factor * potential[node_of[there], state_of[there]] + shift
+                bonus = gamma * later - (factor * potential[node_of[here], state_of[here]] + shift)
             if phase == at.ACT:
                 if counted:
                     operations += moves_of[here, label]
                 if mode == at.PLAIN or rates.budget > 0:
-                    target = paid if over else paid + gamma * highest(q, next_row, 0, actions)
+                    target = paid + bonus if shaped else paid
+                    if not over:
+                        target += gamma * highest(q, next_row, 0, actions)
                     q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
                 phase = at.IMAGINE
@@ -201,6 +212,14 @@ def learn(
                             if 0 < most < operations:
                                 break
                         target = reward + paid_of[ix(imagined), ix(label)]
+                        if shaped:
+                            if made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
+                                status = at.NO_ROOM
+                                break
+                            later = 0.0
+                            if not ends and state_of[reached] < final:
+                                later = factor * potential[node_of[reached], state_of[reached]] + shift
+                            target += gamma * later - (factor * potential[node_of[imagined], state_of[imagined]] + shift)
                         if not ends and state_of[ix(reached)] < final:
                             there_row, _ = find_row(slot, keys, seen_of[ix(reached)] * states + after)
                             if there_row >= 0:  # else nothing was learnt about it yet, and it is worth nothing
@@ -223,7 +242,9 @@ def learn(
                     observed.turn[place, 0], observed.turn[place, 1] = machine, entry
                 elif left > 0 and (machine, entry) <= (state_of[here], ints[at.OWN_ENTRY]):
                     # The episode is cut off before the turn of what really happened: that is learnt all the same.
-                    target = paid if over else paid + gamma * highest(q, next_row, 0, actions)
+                    target = paid + bonus if shaped else paid
+                    if not over:
+                        target += gamma * highest(q, next_row, 0, actions)
                     q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
             # 7. Move on (episode).

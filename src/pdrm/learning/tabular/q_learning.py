@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
@@ -18,6 +19,9 @@ from pdrm.learning.tabular.randomness import Rng
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import View
+
+if TYPE_CHECKING:
+    from pdrm.product.potentials import Potential
 
 Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""
@@ -39,8 +43,17 @@ def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
 class ReadableQLearning:
     """Learns episode by episode; `q` maps what is seen to one value per action."""
 
-    def __init__(self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng) -> None:
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        view: View,
+        settings: QLearning,
+        rng: Rng,
+        potential: Potential | None = None,
+    ) -> None:
         self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
+        self.potential = potential
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
         depth = class_depth(machine, view, settings.counterfactuals)
@@ -164,11 +177,18 @@ class ReadableQLearning:
     def update(self, s: int, here: Configuration, a: int, o: int) -> None:
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
         after, there, target = self.outcome(s, here, a, o)
+        target += self.shape(here, there, over=self.over(after, there))
         if not self.over(after, there):
             future = self.q.get((after, there.state, self.view.of(there.stack)), [0.0])
             target += self.settings.discount * max(future)
         row = self.values(s, here)
         row[a] += self.settings.learning_rate * (target - row[a])
+
+    def shape(self, here: Configuration, there: Configuration, *, over: bool) -> float:
+        """What a step teaches beyond what it paid: γΦ(there) - Φ(here), nothing without shaping."""
+        if self.potential is None:
+            return 0.0
+        return self.potential.reward((here.state, here.stack), (there.state, there.stack), over=over)
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""

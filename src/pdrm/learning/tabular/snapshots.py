@@ -66,6 +66,8 @@ def restore(training: AnyTraining, arrays: Arrays) -> None:
         parts["observed"] = _observed_again(arrays)
     training.progress.ints[:], training.progress.floats[:] = arrays["ints"], arrays["floats"]
     training.rng_state[:] = arrays["rng_state"]
+    if isinstance(training, Training):
+        training.potentials.filled[:] = np.minimum(training.potentials.filled, 1)  # the values of other stacks follow
     for part, value in parts.items():
         setattr(training, part, value)
 

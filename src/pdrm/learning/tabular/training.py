@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UndefinedMove
-from pdrm.learning.agents import Hierarchical, QLearning
+from pdrm.learning.agents import EMITTED, Hierarchical, QLearning, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
@@ -42,8 +42,11 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.tables import Integers, Rewards, tabulate
 from pdrm.product.counters import Counters
-from pdrm.product.exploration import Explored
+from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.views import FullStack, TopK, View
+
+if TYPE_CHECKING:
+    from pdrm.product.potentials import Potential
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
@@ -205,9 +208,10 @@ class Training(TabularTraining):
 
     settings: QLearning
     observed: Observed = field(init=False, repr=False)  # the stacks that CpRM imagines with
+    potentials: Potentials = field(init=False, repr=False)  # what the machine alone says of the stacks met so far
     rates: Rates = field(init=False, repr=False)
 
-    tables = ("explored", "values", "observed")
+    tables = ("explored", "values", "observed", "potentials")
     settings_class = QLearning
     machine_classes = (PushdownRewardMachine, CountingRewardAutomaton)
 
@@ -215,10 +219,12 @@ class Training(TabularTraining):
         self.rates = q_rates(self.settings, self.domain, self.machine, self.view)
         self.values = Values.room(len(self.domain.actions))
         self.observed = Observed.room(self.domain.states if self.rates.mode == at.CO_OBSERVED else 1)
+        potential = find_potential(self.settings, self.domain, self.machine)
+        self.potentials = Potentials.none() if potential is None else potential.tables()
         self.progress = Progress.new(self.settings.epsilon)
 
     def _learn(self, until: int) -> int:
-        tables = (self.domain.arrays, self.explored, self.values, self.observed)
+        tables = (self.domain.arrays, self.explored, self.values, self.observed, self.potentials)
         return q_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
@@ -266,6 +272,14 @@ class HierarchicalTraining(TabularTraining):
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         tables = (where.arrays, self.explored, self.options, self.values, self.policies)
         return options_kernel.test(*tables, self.rng_state[1:], limit, *results)
+
+
+def find_potential(settings: QLearning, domain: FiniteDomain, machine: AnyMemory) -> Potential | None:
+    """What steps are shaped by; None: by nothing."""
+    shaping = shaping_of(settings)
+    if shaping is None or not isinstance(machine, PushdownRewardMachine):
+        return None
+    return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
 
 
 def check_parts(run: TabularTraining) -> None:

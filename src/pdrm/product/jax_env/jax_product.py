@@ -8,7 +8,7 @@ is paid before the first action counts in its return, but is not the reward of a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,9 @@ from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, State, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED, JaxMachine, MachineStep, Packed
 from pdrm.product.views import FullStack, View
+
+if TYPE_CHECKING:
+    from pdrm.product.jax_env.jax_potentials import JaxPotential
 
 
 class ProductState(NamedTuple):
@@ -76,6 +79,8 @@ class JaxProduct:
     """1, or 0 where nothing of the machine is seen (its part of the observation is zeros then). May be traced."""
     readable: PushdownRewardMachine | None = None
     """The machine that was compiled."""
+    potential: JaxPotential | None = None
+    """What learners shape rewards by; those of a step are never shaped."""
 
     @property
     def observation_size(self) -> int:
