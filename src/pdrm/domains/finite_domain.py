@@ -161,7 +161,10 @@ class FiniteDomain(Displayed):
         (14, 9)
         """
         arrays = self.arrays
-        emitted = {*arrays.label[arrays.probability > 0].tolist(), *arrays.start_label[arrays.start_probability > 0].tolist()}
+        emitted = {
+            *arrays.label[arrays.probability > 0].tolist(),
+            *arrays.start_label[arrays.start_probability > 0].tolist(),
+        }
         return tuple(label for number, label in enumerate(self.labels) if number in emitted)
 
     def check_shares(self, other: FiniteDomain) -> None:

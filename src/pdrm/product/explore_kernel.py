@@ -93,11 +93,10 @@ def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
             best, entry = constant[symbol, state], symbol * states + state
             for line in range(first[entry], first[entry + 1]):
                 found = potentials.gain[line] + potentials.weight[line] * value[below, potentials.exit_state[line]]
-                if found > best:
-                    best = found
+                best = max(best, found)
             value[node, state] = best
     filled[0] = until
-    return until == stacks.made[0]
+    return until == int(stacks.made[0])
 
 
 @njit(cache=True)

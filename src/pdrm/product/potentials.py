@@ -162,12 +162,11 @@ class Operators(NamedTuple):
 
 def apply_operator(operators: Operators, symbol: int, below: Sequence[float]) -> list[float]:
     """[state]: F_z(w), where w is `below`."""
-    values = operators.constant[symbol].tolist()
+    values: list[float] = operators.constant[symbol].tolist()
     for state in range(len(values)):
         for reached, gain, weight in operators.lines(symbol, state):
             value = gain + weight * below[reached]
-            if value > values[state]:
-                values[state] = value
+            values[state] = max(values[state], value)
     return values
 
 
@@ -315,7 +314,9 @@ def _envelope(lines: list[_Line], constant: float, discount: float) -> list[_Lin
 
 
 def _is_highest(
-    low: tuple[float, float, _Line | None], middle: tuple[float, float, _Line | None], high: tuple[float, float, _Line | None]
+    low: tuple[float, float, _Line | None],
+    middle: tuple[float, float, _Line | None],
+    high: tuple[float, float, _Line | None],
 ) -> bool:
     """Whether, of three lines by weight, the middle one is above the others where these two meet."""
     meet = (low[1] - high[1]) / (high[0] - low[0])

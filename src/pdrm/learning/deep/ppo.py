@@ -22,8 +22,8 @@ from pdrm.learning.deep.many_envs import (
     action_keys,
     begin_envs,
     empty_memory,
-    observe_envs,
     learning_reward,
+    observe_envs,
     step_envs,
     sum_tally,
 )

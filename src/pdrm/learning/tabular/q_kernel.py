@@ -219,7 +219,9 @@ def learn(
                             later = 0.0
                             if not ends and state_of[reached] < final:
                                 later = factor * potential[node_of[reached], state_of[reached]] + shift
-                            target += gamma * later - (factor * potential[node_of[imagined], state_of[imagined]] + shift)
+                            target += gamma * later - (
+                                factor * potential[node_of[imagined], state_of[imagined]] + shift
+                            )
                         if not ends and state_of[ix(reached)] < final:
                             there_row, _ = find_row(slot, keys, seen_of[ix(reached)] * states + after)
                             if there_row >= 0:  # else nothing was learnt about it yet, and it is worth nothing

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
-from pdrm.learning.agents import Counterfactuals, QLearning
+from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, ObservedStacks, begin, class_depth, read_label
 from pdrm.learning.tabular.randomness import Rng
 from pdrm.machines.configurations import Configuration
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import View
 
@@ -40,20 +41,20 @@ def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
     return pick(probability, rng.uniform()) if len(probability) > 1 else 0
 
 
+def find_potential(settings: QLearning, domain: FiniteDomain, machine: AnyMemory) -> Potential | None:
+    """What steps are shaped by; None: by nothing."""
+    shaping = shaping_of(settings)
+    if shaping is None or not isinstance(machine, PushdownRewardMachine):
+        return None
+    return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
+
+
 class ReadableQLearning:
     """Learns episode by episode; `q` maps what is seen to one value per action."""
 
-    def __init__(
-        self,
-        domain: FiniteDomain,
-        machine: AnyMemory,
-        view: View,
-        settings: QLearning,
-        rng: Rng,
-        potential: Potential | None = None,
-    ) -> None:
+    def __init__(self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng) -> None:
         self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
-        self.potential = potential
+        self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
         depth = class_depth(machine, view, settings.counterfactuals)

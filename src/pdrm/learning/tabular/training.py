@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UndefinedMove
-from pdrm.learning.agents import EMITTED, Hierarchical, QLearning, shaping_of
+from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
@@ -35,6 +35,7 @@ from pdrm.learning.tabular.learner_tables import (
     tabulate_options,
 )
 from pdrm.learning.tabular.memory import AnyMemory
+from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.randomness import RngState, seed_streams
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -44,9 +45,6 @@ from pdrm.machines.tables import Integers, Rewards, tabulate
 from pdrm.product.counters import Counters
 from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.views import FullStack, TopK, View
-
-if TYPE_CHECKING:
-    from pdrm.product.potentials import Potential
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
@@ -272,14 +270,6 @@ class HierarchicalTraining(TabularTraining):
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         tables = (where.arrays, self.explored, self.options, self.values, self.policies)
         return options_kernel.test(*tables, self.rng_state[1:], limit, *results)
-
-
-def find_potential(settings: QLearning, domain: FiniteDomain, machine: AnyMemory) -> Potential | None:
-    """What steps are shaped by; None: by nothing."""
-    shaping = shaping_of(settings)
-    if shaping is None or not isinstance(machine, PushdownRewardMachine):
-        return None
-    return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
 
 
 def check_parts(run: TabularTraining) -> None:
