@@ -44,9 +44,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
 
 def compare(random: Random, case: Case, plain: Plain) -> Counter[str]:
     """One product, with one way to shape it; raises where an optimal action is lost or won."""
-    shaping = Shaping(
-        float(case.discount), random.choice(DISCOUNTS), random.choice(SCALES), random.choice(SHIFTS)
-    )
+    shaping = Shaping(float(case.discount), random.choice(DISCOUNTS), random.choice(SCALES), random.choice(SHIFTS))
     potential = shaping.of(case.machine, case.domain.find_labels() if random.random() < 0.5 else None)
     shaped = replace(plain, ways=[
         [[way._replace(paid=way.paid + add(case, plain, potential, key, way)) for way in ways] for ways in actions]

@@ -12,6 +12,7 @@ from proofs import (
     logic,
     mutations,
     round_trip,
+    shaping,
     sufficient_k,
     summaries,
     tampered,
@@ -31,6 +32,7 @@ AT_LEAST = {
     "sufficient-k": 10_000,
     "summaries": 10_000,
     "exactness": 10_000,
+    "shaping": 10_000,
     "learners": 50_000,
     "hierarchical": 50_000,
 }
@@ -88,6 +90,12 @@ def test_sufficient_k():
     assert counted["certificates accepted"] == counted["false ones rejected"] > 0
 
 
+def test_shaping():
+    counted = shaping.check(seed=0, products=15)
+    assert counted["cases"] == 15
+    assert counted["states with other rewards"] > counted["states"] / 2
+
+
 def test_round_trip():
     assert round_trip.check(seed=0, machines=40) == 40
 
@@ -128,6 +136,7 @@ def test_water_in_jax(seed):
 def test_learners():
     counted = learners.check(seed=0, runs=24)
     assert (counted["cases"], counted["over counters"]) == (24, 6)
+    assert counted["shaped"] > 5
     assert counted["cut off by a label without a rule"] < 12
 
 

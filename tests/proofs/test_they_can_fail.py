@@ -13,6 +13,7 @@ from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines import side_by_side
+from pdrm.product import potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.summaries import Summaries
@@ -27,6 +28,7 @@ from proofs import (
     logic,
     round_trip,
     summaries,
+    shaping,
     tampered,
     water_twin,
     wrapping,
@@ -180,3 +182,28 @@ def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
     monkeypatch.setattr(side_by_side.Part, "silent", lambda *_: None)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
+
+
+def test_a_potential_that_outlives_the_episode(monkeypatch):
+    """It changes which actions are optimal; and the package is found out if it is the one that pays so."""
+    add, reward = shaping.add, potentials.Potential.reward
+
+    def keeps(case, plain, potential, before, way):
+        return add(case, plain, potential, before, way) + (way.after == shaping.END) * 3
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shaping, "add", keeps)
+        with pytest.raises(AssertionError, match="optimal"):
+            shaping.check(seed=0, products=100)
+    monkeypatch.setattr(
+        potentials.Potential, "reward", lambda own, *places, over: reward(own, *places, over=over and False)
+    )
+    with pytest.raises(AssertionError, match="is not"):
+        shaping.check(seed=0, products=40)
+
+
+def test_values_of_a_machine_that_try_one_label(monkeypatch):
+    moves = potentials._moves
+    monkeypatch.setattr(potentials, "_moves", lambda *given: moves(*given)[:1])
+    with pytest.raises(AssertionError, match="by one label more"):
+        shaping.check(seed=0, products=40)

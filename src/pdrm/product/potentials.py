@@ -30,6 +30,8 @@ MOST_SWEEPS = 1_000
 """Rounds over the operators. A machine needs about as many as a useful run to a pop has nested pushes."""
 MOST_LINES = 64
 """Of one entry and exit; of more, those with the greatest weight are kept."""
+LONGEST = 2**60
+"""Steps: those of a pop may double with every symbol of the machine."""
 ROUNDING = 1e-12
 """A line that improves on the others by less, relative to their size, is dropped."""
 MOST_CACHED = 100_000
@@ -93,7 +95,8 @@ class Potential:
         self.shaping, self.machine, self.operators = shaping, machine, operators
         self._state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
         self._symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
-        self._values: dict[Stack, list[float]] = {}
+        self._nodes: dict[tuple[int, str], int] = {}  # by the node below and the symbol on top; 0 is the empty stack
+        self._values = [operators.constant[0].tolist()]
         self._undo = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0  # V = 0 without a future
         self.factor = float(shaping.scale) * self._undo
         """Φ = factor * γV + shift."""
@@ -118,15 +121,18 @@ class Potential:
         return Potentials(*operators, nodes, np.ones(1, np.int64), self.factor, float(self.shaping.shift))
 
     def _values_of(self, stack: Stack) -> list[float]:
-        """[state]: γV with this stack, from the highest part of it whose values are cached."""
-        missing = next((count for count in range(len(stack)) if stack[count:] in self._values), len(stack))
-        values = self._values.get(stack[missing:]) or self.operators.constant[0].tolist()
+        """[state]: γV with this stack. Each stack's values are found once, from those of the stack below its top."""
         if len(self._values) > MOST_CACHED:
-            self._values.clear()
-        for count in range(missing - 1, -1, -1):
-            values = apply_operator(self.operators, self._symbol[stack[count]], values)
-            self._values[stack[count:]] = values
-        return values
+            self._nodes.clear()
+            del self._values[1:]
+        node = 0
+        for symbol in reversed(stack):
+            above = self._nodes.get((node, symbol))
+            if above is None:
+                above = self._nodes[node, symbol] = len(self._values)
+                self._values.append(apply_operator(self.operators, self._symbol[symbol], self._values[node]))
+            node = above
+        return self._values[node]
 
 
 # --- The operators
@@ -288,7 +294,7 @@ def _take_moves(
                     edges += [_Edge(way.gain, way.steps, entry) for way in ways]
                     for e, more in lines[entry].items():
                         after.setdefault(e, []).extend(
-                            _Line(way.gain + discount**way.steps * line.gain, way.steps + line.steps)
+                            _Line(way.gain + discount**way.steps * line.gain, min(way.steps + line.steps, LONGEST))
                             for way in ways for line in more
                         )  # fmt: skip
             reached = {e: _envelope(found, -inf, discount) for e, found in after.items()}

@@ -102,7 +102,10 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
 def batch_key(task: Task, agent: Agent) -> str:
     """What must be equal of two runs so that they can be trained side by side."""
     where = task.record()
-    settings = {name: name if name in SCALES and value is not None else value for name, value in agent.record().items()}
+    own = {
+        name for name in SCALES if name != "reward_scale" or "shaping" not in agent.record()
+    }  # potentials are scaled, too
+    settings = {name: name if name in own and value is not None else value for name, value in agent.record().items()}
     settings["k"] = 1 if agent.k == "none" else agent.k
     if isinstance(task.domain, WaterWorld):
         where.pop("world", None)

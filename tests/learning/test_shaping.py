@@ -1,0 +1,132 @@
+"""Agents whose rewards are shaped: settings, ids that stay, returns that are not shaped, runs that go on, and experience in buffers."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pdrm.errors import BadSetting
+from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, parse_setting, read_agent, shaping_of
+from pdrm.learning.run import RunSpec
+from pdrm.learning.tabular.snapshots import restore, take_snapshot
+from pdrm.learning.tabular.training import Training
+from pdrm.machines.configurations import Configuration
+from pdrm.product.views import FullStack, TopK
+from pdrm.task import Task
+
+LETTER = Task("letter")
+SHAPED = {"shaping": "machine", "shaping_scale": 0.1, "shaping_shift": -0.5, "shaping_discount": 0.9}
+
+
+def test_settings():
+    agent = agent_for(LETTER, "q", SHAPED)
+    assert isinstance(agent, QLearning)
+    assert read_agent("q", agent.record()) == agent
+    assert parse_setting(PPO, "shaping=machine") == ("shaping", "machine")
+    assert parse_setting(PPO, "shaping_discount=none") == ("shaping_discount", None)
+    assert shaping_of(QLearning()) is None
+    wrong = (
+        (QLearning, {"shaping": "some"}),
+        (QLearning, {"shaping": "machine", "discount": 1.0}),
+        (QLearning, {"shaping_discount": 1.5}),
+        (QLearning, {"shaping_shift": float("nan")}),
+        (CountingQ, {"shaping": "machine"}),
+        (DQN, {"shaping": "machine", "counterfactuals": 1}),
+    )
+    for kind, settings in wrong:
+        with pytest.raises(BadSetting):
+            kind(**settings)
+
+
+def test_runs_without_shaping_keep_the_ids_they_had_before_there_was_any():
+    specs = [RunSpec(LETTER, agent, 3) for agent in (QLearning(k=1, episodes=300), PPO(), DQN())]
+    assert [spec.id for spec in specs] == ["ec683b825263", "a34c97c156da", "25efd31bad8b"]
+    assert RunSpec(LETTER, QLearning(k=1, episodes=300, shaping="machine"), 3).id != specs[0].id
+    assert "shaping" not in specs[0].record()["settings"]
+
+
+def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
+    """A constant Φ of a million would be seen in any return."""
+    settings = CpRM(episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30)
+    for view in (TopK(1), FullStack()):
+        whole, first, second = (Training(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3))
+        whole.advance(40)
+        first.advance(15)
+        restore(second, {name: np.array(array) for name, array in take_snapshot(first).items()})
+        second.advance(25)
+        for name in ("values.key", "values.value", "floats", "rng_state"):
+            assert np.array_equal(take_snapshot(second)[name], take_snapshot(whole)[name]), name
+        assert abs(whole.test().returns).max() < 5
+        assert np.abs(whole.values.value).max() > 1e4
+
+
+def test_windows_of_deep_agents_are_paid_what_cancels_out():
+    """A window is paid γⁿΦ(last) - Φ(first) more than without shaping; nothing is Φ(last) where the episode has ended."""
+    jax = pytest.importorskip("jax")
+    import jax.numpy as jnp
+
+    from pdrm.learning.deep.deep_learner import batch_key, product_for
+    from pdrm.learning.deep.replay import Row, replay_window
+
+    task = Task("echo")
+    plain = DQN(n_steps=3, gamma=0.5, reward_scale=10.0)
+    shaped = DQN(n_steps=3, gamma=0.5, reward_scale=10.0, shaping="machine", shaping_shift=2.0)
+    assert batch_key(task, shaped) != batch_key(task, DQN(n_steps=3, gamma=0.5, shaping="machine", shaping_shift=2.0))
+    labels, own = task.finite.labels, shaping_of(shaped)
+    assert own is not None
+    potential, numbers = own.of(task.pushdown), (jnp.zeros(3), jnp.zeros(3, jnp.bool_))
+    products = [product_for(task, agent) for agent in (plain, shaped)]
+    replay = [
+        jax.jit(partial(replay_window, product, agent))
+        for product, agent in zip(products, (plain, shaped), strict=True)
+    ]
+    for word, first, last in (
+        (("a", "b"), ("listen", ("#",)), ("listen", ("b", "a", "#"))),
+        (("say_a",), ("speak", ("a", "#")), None),
+    ):
+        at = [labels.index(frozenset({event})) for event in word]
+        over = jnp.array([number == len(at) - 1 for number in range(3)])
+        machine, seen = products[0].machine, jnp.zeros((3, products[0].domain.observation_size))
+        symbols = tuple(task.pushdown.stack.index(symbol) + 1 for symbol in first[1])
+        packed = machine.pack(task.pushdown.states.index(first[0]), symbols)
+        thrice = jax.tree.map(lambda part: jnp.stack([part] * 3), packed)
+        rows = Row(seen, jnp.zeros(3, jnp.int32), seen, jnp.array((at * 3)[:3]), *numbers, over, thrice)
+        found = [window(rows, packed) for window in replay]
+        added = float(found[1].reward - found[0].reward)
+        later = 0.0 if last is None else 0.5 ** len(at) * (10 * potential.value(*last) + 2.0)
+        assert bool(found[1].terminated) == (last is None)
+        assert added == pytest.approx(later - (10 * potential.value(*first) + 2.0), rel=1e-5)
+
+
+def test_imagined_rows_of_a_shaped_buffer():
+    pytest.importorskip("stable_baselines3")
+    import pdrm
+    from pdrm.domains import FiniteEnv
+    from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+    from pdrm.product import Shaping
+
+    shaping = Shaping(discount=0.9)
+    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", TopK(1), flatten=True, shaping=shaping)
+    given = {"machine": env.machine, "counterfactuals": 1, "device": "cpu"}
+    buffer, plain = (
+        CounterfactualReplayBuffer(50, env.observation_space, env.action_space, shaping=own, **given)
+        for own in (shaping, None)
+    )
+    before, _ = env.reset(seed=0)
+    for number in range(12):
+        after, reward, terminated, truncated, info = env.step(number % 2)
+        row = (*(np.array([part]) for part in (before, after, number % 2, reward, terminated or truncated)), [info])
+        buffer.add(*row)
+        before = env.reset()[0] if terminated or truncated else after
+    with pytest.raises(BadSetting, match="only the environment's rewards are shaped"):
+        plain.add(*row)
+    assert max(len(stack) for stack in buffer.stacks) > 2  # whole stacks, which the potential needs
+    drawn, potential, machine, steps = np.random.default_rng(0), shaping.of(env.machine), env.machine, np.arange(12)
+    states, chosen = (drawn.integers(count, size=12).tolist() for count in (len(machine.states), len(buffer.stacks)))
+    *_, ended, paid = buffer.imagine(steps, np.zeros(12, np.int64))
+    for step in steps.tolist():
+        here = Configuration(machine.states[states[step]], buffer.stacks[chosen[step]])
+        moved = machine.step(here, buffer._labels[buffer.label[step, 0]])
+        places = (here.state, here.stack), (moved.after.state, moved.after.stack)
+        added = potential.reward(*places, over=bool(ended[step]))
+        assert paid[step] == pytest.approx(buffer.environment_reward[step, 0] + moved.reward + added, abs=1e-6)

@@ -1,0 +1,138 @@
+"""Potentials of the machine: values known by hand, in every engine the same, and wrapped environments that are paid by them.
+That they change no optimal action is a proof (`proofs/shaping.py`)."""
+
+from functools import partial
+from random import Random
+
+import gymnasium
+import pytest
+
+import pdrm
+from pdrm.errors import BadSetting
+from pdrm.language.loading import catalogue, parse
+from pdrm.machines.stacks import Stacks
+from pdrm.machines.tables import tabulate
+from pdrm.product.explore_kernel import fill_potentials
+from pdrm.product.potentials import Shaping, find_labels
+from proofs.random_machines import random_machine
+from proofs.wrapping import Case, Playback
+
+EARN = parse(
+    "events a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
+    "u -> u   : a, z / A z, 1\n"
+    "u -> end : b, # / #,   5\n"
+    "u -> v   : b, A / eps, 2\n"
+    "v -> u   : eps, z / z, 3\n"
+)
+"""Every `a` pays 1 and is worth 5 more, at once, when it is taken back: 2 for the label and 3 by a silent move."""
+
+
+def test_values_by_hand():
+    potential = Shaping(discount=0.5).of(EARN)
+    # Taking back pays 5, then 5 at the bottom; or `a` and `b` in turn for ever, 1 and 5: (1 + 5/2) / (1 - 1/4), more than 5.
+    for_ever = (1 + 0.5 * 5) / (1 - 0.25)
+    assert potential.value("u", ("#",)) == pytest.approx(max(5, for_ever))
+    assert potential.value("u", ("A", "#")) == pytest.approx(5 + 0.5 * 5)
+    assert potential.value("u", ("A", "A", "#")) == pytest.approx(5 + 0.5 * 7.5)
+    assert potential.value("end", ("A", "#")) == 0
+    shaped = Shaping(discount=0.5, scale=-2.0, shift=1.0).of(EARN)
+    assert shaped.potential("u", ("A", "#")) == pytest.approx(1 - 2 * 7.5)
+    before, after = ("u", ("A", "#")), ("u", ("#",))
+    assert shaped.reward(before, after, over=False) == pytest.approx(0.5 * (1 - 2 * 5) - (1 - 2 * 7.5))
+    assert shaped.reward(before, after, over=True) == pytest.approx(-(1 - 2 * 7.5))
+
+
+def test_high_stacks_and_what_cannot_be_read():
+    letter = Shaping(discount=0.99).of(catalogue("letter"))
+    high = letter.value("u1", ("A",) * 5_000 + ("#",))
+    assert high == pytest.approx(-0.01 / 0.01, rel=1e-6)  # nothing but the cost of steps for ever
+    assert letter.value("u1", ()) == 0  # the machine has no move there
+
+
+def test_labels_respect_exclusive_events_and_many_events_are_no_matter():
+    assert set(find_labels(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
+    events = " ".join(f"e{number}" for number in range(60))
+    wide = parse(f"events {events}\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : e0 & !e59, z / z, 1\n")
+    assert len(find_labels(wide)) == 2  # of 2^60
+    assert Shaping(discount=0.9).of(wide).value("u", ("#",)) == 1
+
+
+def test_only_what_the_domain_emits():
+    task = pdrm.Task("deliver-8")
+    every, emitted = (Shaping(discount=0.9).of(task.pushdown, labels) for labels in (None, task.finite.find_labels()))
+    assert emitted.value("wait", ("#",)) == every.value("wait", ("#",)) > 0
+    nothing = Shaping(discount=0.9).of(task.pushdown, [frozenset()])
+    assert nothing.value("wait", ("#",)) == 0
+
+
+def test_what_is_refused():
+    for wrong in ({"discount": 1.5}, {"discount": True}, {"discount": 1.0}, {"discount": 0.9, "shift": float("inf")}):
+        with pytest.raises(BadSetting):
+            Shaping(**wrong)
+    assert Shaping(discount=1.0, potential_discount=0.9).value_discount == 0.9
+    with pytest.raises(BadSetting, match="must be a Shaping"):
+        pdrm.wrap(gymnasium.make("FrozenLake-v1"), "letter", "info", shaping="machine")
+
+
+def test_kernels_keep_the_same_values_on_stacks():
+    random = Random(3)
+    for _ in range(20):
+        machine = random_machine(random)
+        potential = Shaping(discount=random.choice((0.0, 0.5, 0.99))).of(machine)
+        tables, stacks = potential.tables(capacity=2), Stacks.empty(len(machine.stack), capacity=64)
+        for _ in range(6):
+            stacks.node_of(random.choices(range(1, len(machine.stack) + 1), k=random.randint(0, 8)))
+        while not fill_potentials(tables, stacks):
+            tables = tables.grow()
+        for node in range(int(stacks.made[0])):
+            stack = tuple(machine.stack[symbol - 1] for symbol in stacks.stack_of(node))
+            assert tables.value[node].tolist() == potential._values_of(stack)
+
+
+def test_in_jax():
+    jax = pytest.importorskip("jax")
+    from pdrm.product.jax_env.jax_machine import JaxMachine
+    from pdrm.product.jax_env.jax_potentials import jax_potential
+
+    labels, shaping, random = find_labels(EARN), Shaping(discount=0.5, scale=-2.0, shift=1.0), Random(0)
+    machine, potential = JaxMachine(tabulate(EARN, labels), depth=40), shaping.of(EARN)
+    packed = jax_potential(machine, shaping, machine.table)
+    find = jax.jit(packed.of)
+    for height in (0, 1, 2, 15, 16, 17, 33, 40):
+        stack, state = tuple(random.choices(EARN.stack, k=height)), random.randrange(2)
+        own = find(machine.pack(state, tuple(EARN.stack.index(symbol) + 1 for symbol in stack)))
+        assert float(own) == pytest.approx(potential.potential(EARN.states[state], stack), rel=1e-5)
+    clipped = jax_potential(machine, shaping, machine.table, reward_scale=10.0, reward_clip=1.0)
+    turns = (1 + 0.5 * (1 + 1)) / (1 - 0.25)  # `a` and `b` in turn: no move pays more than 1
+    assert float(clipped.of(machine.pack(0, (1,)))) == pytest.approx(1 - 2 * turns)
+
+
+def test_wrapped_environments_are_paid_what_cancels_out():
+    """Over an episode the discounted additions sum to γᵗΦ(last) - Φ(first): only the last term differs between the two ends."""
+    word = [frozenset(event) for event in "aabab"]
+    for truncates in (False, True):
+        shaping = Shaping(discount=0.5, shift=2.0)
+        env = pdrm.wrap(
+            Playback(word, [1.0] * 5, Case(5, truncates, 1.0, ignores=False, nested=False)),
+            EARN,
+            "info",
+            shaping=shaping,
+        )
+        env.reset()
+        first = shaping.of(EARN).potential("u", ("#",))
+        added, terminated, truncated, step = 0.0, False, False, 0
+        while not (terminated or truncated):
+            _, reward, terminated, truncated, info = env.step(0)
+            told = info["machine"]
+            assert reward == told["reward"] + told["environment_reward"] + told["shaping"]
+            added, step = added + 0.5**step * told["shaping"], step + 1
+        last = shaping.of(EARN).potential(told["state"], told["stack"]) if truncates else 0.0
+        assert (terminated, truncated) == (not truncates, truncates)
+        assert added == pytest.approx(0.5**5 * last - first)
+
+
+def test_vectors_of_wrapped_environments():
+    make = partial(Playback, [frozenset("a")], [0.0], Case(1, truncates=False, weight=1.0, ignores=False, nested=False))
+    envs = pdrm.product.wrap_vector([make, make], EARN, "info", shaping=Shaping(discount=0.5))
+    envs.reset()
+    assert envs.step([0, 0])[1].tolist() == [1 - Shaping(discount=0.5).of(EARN).value("u", ("#",))] * 2
