@@ -10,6 +10,7 @@ from pages.counterfactuals import deep_page
 from pages.errors import errors_page
 from pages.library import library_page
 from pages.settings import settings_page
+from pages.shaping import shaping_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
@@ -18,5 +19,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "benchmarks.md": benchmarks_page,
     "settings.md": settings_page,
     "deep.md": deep_page,
+    "shaping.md": shaping_page,
 }
 """File name in docs/ -> what makes its text."""

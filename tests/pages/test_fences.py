@@ -13,7 +13,7 @@ import pdrm
 from tests.shell import run_commands
 
 ROOT = Path(__file__).parents[2]
-MADE = ("api.md", "commands.md", "errors.md", "mutants.md", "promises.md", "benchmarks.md", "settings.md")
+MADE = ("api.md", "commands.md", "errors.md", "mutants.md", "promises.md", "benchmarks.md", "settings.md", "shaping.md")
 """Pages that are made from the source, and tested with their makers."""
 OWN_TESTS = ("start-here.md", "from-pycrm.md", "from-reward-machines.md")
 LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text")
