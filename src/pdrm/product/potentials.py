@@ -96,7 +96,7 @@ class Potential:
         self._state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
         self._symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self._nodes: dict[tuple[int, str], int] = {}  # by the node below and the symbol on top; 0 is the empty stack
-        self._values = [operators.constant[0].tolist()]
+        self._values: list[list[float]] = [operators.constant[0].tolist()]
         self._undo = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0  # V = 0 without a future
         self.factor = float(shaping.scale) * self._undo
         """Φ = factor * γV + shift."""
