@@ -10,7 +10,6 @@ from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for
 from pdrm.learning.run import RunSpec
 from pdrm.learning.tabular.snapshots import restore, take_snapshot
 from pdrm.learning.tabular.training import Training
-from pdrm.machines.configurations import Configuration
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 
@@ -69,9 +68,11 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
     from pdrm.learning.deep.replay import Row, replay_window
 
     task = Task("echo")
-    plain = DQN(n_steps=3, gamma=0.5, reward_scale=10.0)
-    shaped = DQN(n_steps=3, gamma=0.5, reward_scale=10.0, shaping="machine", shaping_shift=2.0)
-    assert batch_key(task, shaped) != batch_key(task, DQN(n_steps=3, gamma=0.5, shaping="machine", shaping_shift=2.0))
+    plain = DQN(n_steps=3, discount=0.5, reward_scale=10.0)
+    shaped = DQN(n_steps=3, discount=0.5, reward_scale=10.0, shaping="machine", shaping_shift=2.0)
+    assert batch_key(task, shaped) != batch_key(
+        task, DQN(n_steps=3, discount=0.5, shaping="machine", shaping_shift=2.0)
+    )
     labels, own = task.finite.labels, shaping_of(shaped)
     assert own is not None
     potential, numbers = own.of(task.pushdown), (jnp.zeros(3), jnp.zeros(3, jnp.bool_))
@@ -98,35 +99,24 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
         assert added == pytest.approx(later - (10 * potential.value(*first) + 2.0), rel=1e-5)
 
 
-def test_imagined_rows_of_a_shaped_buffer():
+def test_a_buffer_that_imagines_refuses_shaped_rewards():
     pytest.importorskip("stable_baselines3")
     import pdrm
     from pdrm.domains import FiniteEnv
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.product import Shaping
 
-    shaping = Shaping(discount=0.9)
-    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", TopK(1), flatten=True, shaping=shaping)
-    given = {"machine": env.machine, "counterfactuals": 1, "device": "cpu"}
-    buffer, plain = (
-        CounterfactualReplayBuffer(50, env.observation_space, env.action_space, shaping=own, **given)
-        for own in (shaping, None)
-    )
+    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", TopK(1), flatten=True, shaping=Shaping(discount=0.9))
     before, _ = env.reset(seed=0)
-    for number in range(12):
-        after, reward, terminated, truncated, info = env.step(number % 2)
-        row = (*(np.array([part]) for part in (before, after, number % 2, reward, terminated or truncated)), [info])
-        buffer.add(*row)
-        before = env.reset()[0] if terminated or truncated else after
-    with pytest.raises(BadSetting, match="only the environment's rewards are shaped"):
-        plain.add(*row)
-    assert max(len(stack) for stack in buffer.stacks) > 2  # whole stacks, which the potential needs
-    drawn, potential, machine, steps = np.random.default_rng(0), shaping.of(env.machine), env.machine, np.arange(12)
-    states, chosen = (drawn.integers(count, size=12).tolist() for count in (len(machine.states), len(buffer.stacks)))
-    *_, ended, paid = buffer.imagine(steps, np.zeros(12, np.int64))
-    for step in steps.tolist():
-        here = Configuration(machine.states[states[step]], buffer.stacks[chosen[step]])
-        moved = machine.step(here, buffer._labels[buffer.label[step, 0]])
-        places = (here.state, here.stack), (moved.after.state, moved.after.stack)
-        added = potential.reward(*places, over=bool(ended[step]))
-        assert paid[step] == pytest.approx(buffer.environment_reward[step, 0] + moved.reward + added, abs=1e-6)
+    after, reward, terminated, _, info = env.step(0)
+    row = (*(np.array([part]) for part in (before, after, 0, reward, terminated)), [info])
+    for count in (0, 1):
+        buffer = CounterfactualReplayBuffer(
+            50, env.observation_space, env.action_space, machine=env.machine, counterfactuals=count, device="cpu"
+        )
+        if count:
+            with pytest.raises(BadSetting, match="are shaped"):
+                buffer.add(*row)
+        else:
+            buffer.add(*row)
+            assert buffer.rewards[0, 0] == np.float32(reward)

@@ -193,7 +193,9 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
         return None
     from pdrm.product.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
 
-    return Shaping(float(agent.discount), agent.shaping_discount, float(agent.shaping_scale), float(agent.shaping_shift))
+    return Shaping(
+        float(agent.discount), agent.shaping_discount, float(agent.shaping_scale), float(agent.shaping_shift)
+    )
 
 
 def _bad_setting(agent: Agent, name: str, value: object, wanted: str, example: str) -> BadSetting:

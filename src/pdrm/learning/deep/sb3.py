@@ -157,6 +157,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         """What the wrapped environment says about the machine. The first rows are compared with what this buffer would show."""
         if "machine" not in info:
             raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(..., flatten=True)")
+        if "shaping" in info["machine"] and self.counterfactuals:
+            fault = "the environment's rewards are shaped, and the potential of a stack whose top alone is imagined is not known"
+            raise BadSetting(fault, fix="counterfactuals=0, or leave `shaping` out of pdrm.wrap")
         record: dict[str, Any] = info["machine"]
         if not self.full and self.pos < COMPARED:
             known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
