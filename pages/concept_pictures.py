@@ -54,7 +54,7 @@ def pictures() -> dict[str, Picture | GraphPicture]:
         "concept-product.svg": Picture(product_plot, shown.moment(steps=6)),
         "concept-episode.svg": Picture(episode_plot, shown.episode("maze-10x10")),
         "concept-views.svg": Picture(views_plot, shown.views()),
-        "concept-trade.svg": Picture(trade_plot, shown.trade("deliver-4-8")),
+        "concept-trade.svg": Picture(trade_plot, shown.trade()),
         "witness-maze-5x5.svg": Picture(witness_plot, shown.witness(k=2)),
         "sizes-maze-10x10.svg": Picture(sizes_plot, (shown.sizes("maze-10x10"),)),
         "concept-counterfactual.svg": Picture(counterfactual_plot, shown.counterfactuals(steps=6)),

@@ -19,8 +19,10 @@ from pdrm.drawing.label_tokens import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.experiments.study import run_study
 from pdrm.language.loading import parse_word
+from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import label_text
 from pdrm.task import pushdown_machine
@@ -123,9 +125,15 @@ def sizes(name: str) -> dict[str, Any]:
     return sizes_record(pdrm.Task(name))
 
 
-def trade(name: str) -> tuple[Any, ...]:
+@cache
+def deliveries() -> tuple[pdrm.Task, pdrm.Task]:
+    """DeliverWorld-8 and DeliverWorld-4-8 with few sequences, four and five: what is learnt and proved of them takes seconds."""
+    return deliver_tasks(*sequences_of(pdrm.catalogue("deliver-four")))
+
+
+def trade() -> tuple[Any, ...]:
     """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
-    task = pdrm.Task(name)
+    _, task = deliveries()
     report = pdrm.check_k(task, ks=range(3))
     best = report.record()["value_from_start"][0]
     sizes = {size["what"]: size["reachable"] for size in sizes_record(task, ks=tuple(report.gaps))["sizes"]}
@@ -137,7 +145,8 @@ def trade(name: str) -> tuple[Any, ...]:
 @cache
 def trained() -> list[Curves]:
     """A small study of four agents in DeliverWorld, ten seeds."""
-    panel = Panel(name="deliver", domain="deliver-8", settings={"episodes": 3_000}, lines=LINES)
+    settings = {**PAPER_SETTINGS["deliver-8"], "episodes": 3_000}
+    panel = Panel(name="deliver", domain=deliveries()[0], settings=settings, lines=LINES)
     with TemporaryDirectory() as folder:
         outcome = run_study(pdrm.Study(name="views", panels=(panel,)), folder)
     return [curves for _, curves in outcome.lines]

@@ -16,6 +16,7 @@ from typing import Any
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -172,6 +173,8 @@ class Task(Displayed):
     def record(self) -> dict[str, Any]:
         """The task as JSON values, for the spec of a run: one's own domain by the hash of its file."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
+        if self.catalogued and self.name in EDITIONS:
+            record["edition"] = EDITIONS[self.name]
         if isinstance(self.domain, WaterWorld) and not self.catalogued:
             record["world"] = asdict(self.domain)
         elif isinstance(self.domain, FiniteDomain) and not self.catalogued:

@@ -12,16 +12,18 @@ from pdrm.analysis.checker import find_ends, find_fault
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadCertificate, TooLarge
+from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
+from pdrm.task import Task
 
-CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0), ("deliver-4-8", None, 2)]
+FOUR_EIGHT = deliver_tasks(*sequences_of(catalogue("deliver-four")))[1]
+CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0), (FOUR_EIGHT, None, 2)]
 
 
 def made(name, depth, k):
-    where = domain(name)
-    report = check_k(where, catalogue(where.machine), [k], depth=depth)
-    return where, catalogue(where.machine), report
+    task = Task(name) if isinstance(name, str) else name
+    return task.finite, task.machine, check_k(task, ks=[k], depth=depth)
 
 
 @pytest.mark.compiled

@@ -28,6 +28,7 @@ from pdrm.analysis.sizes import (
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
+from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
@@ -35,6 +36,9 @@ from pdrm.machines.pushdown_analysis import stack_growth
 from pdrm.task import Task, pushdown_machine
 from proofs import sizes as proof
 from tests.strategies import machines
+
+FEW = deliver_tasks(*sequences_of(catalogue("deliver-four")))[0]
+"""DeliverWorld-8 with four sequences."""
 
 # Each A on the stack is replaced by two symbols and these popped, all by silent moves: e does not exist.
 SWEEP = """
@@ -192,7 +196,7 @@ def test_counts_of_the_catalogue_by_hand():
     # an A at every second step at best
     letter = survey(domain("letter"), catalogue("letter"), steps=30)
     assert letter.strings == tuple(n // 2 + 1 for n in range(31))
-    # what is left of four sequences of eight: 33 different ends, the empty one shared
+    # what is left of 64 sequences of eight: as many strings as they have different ends, the empty one shared
     deliver = survey(domain("deliver-8"), catalogue("deliver"))
     assert deliver.closed
     assert deliver.strings[-1] == len({stack[i:] for stack in deliver_sequences() for i in range(9)})
@@ -252,11 +256,11 @@ def test_a_label_without_a_rule():
         find_views(one, machine)
 
 
-@pytest.mark.parametrize("name", ["maze-5x5", "deliver-8", "echo"])
-def test_counter_configurations_are_those_of_the_automaton(name):
+@pytest.mark.parametrize("task", [Task("maze-5x5"), FEW, Task("echo")], ids=str)
+def test_counter_configurations_are_those_of_the_automaton(task):
     """Walk with the two counters themselves for a few steps, and with the stack."""
-    where, machine = domain(name), catalogue(domain(name).machine)
-    steps = 0 if name == "deliver-8" else 3
+    where, machine = task.finite, task.pushdown
+    steps = 0 if task is FEW else 3
     automaton, arrays = pushdown_to_counting(machine), where.arrays
     layer = set()
     for s, label in zip(arrays.start_state.tolist(), arrays.start_label.tolist(), strict=True):

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
+from pdrm.language.loading import catalogue
+
 MACHINE = """name fetch
 events key door
 stack # K
@@ -57,7 +60,12 @@ def test_ones_own_map_and_machine(pdrm, tmp_path):
 
 def test_pictures_and_certificates(pdrm, tmp_path):
     picture, proof = tmp_path / "witness.png", tmp_path / "proof.json"
-    outcome = pdrm("check-k", "deliver-4-8", "--k", "0..3", "--draw", picture, "--certificate", proof)
+    import pdrm as package
+
+    _, few = deliver_tasks(*sequences_of(catalogue("deliver-four")))
+    package.domains.save_domain(few.finite, tmp_path / "few.npz")
+    where = ("--domain", tmp_path / "few.npz", "--machine", "deliver-four")
+    outcome = pdrm("check-k", *where, "--k", "0..3", "--draw", picture, "--certificate", proof)
     assert outcome.code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert json.loads(proof.read_text())["question"] == "same_values"

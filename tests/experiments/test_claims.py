@@ -9,13 +9,14 @@ import pytest
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judge_claims
-from pdrm.experiments.paper.paper_figures import STUDIES
+from pdrm.experiments.paper.paper_figures import EVERY, STUDIES
 from pdrm.experiments.study import run_study
 from tests.experiments.small import keep_small_sizes
 
 ROWS = (
-    *("letter-best", "letter-speed", "maze-5", "maze-large", "maze-cprm", "maze-cql", "multi"),
-    *("deliver-8", "deliver-order", "deliver-4-8", "water-17", "water-20", "paint"),
+    *("letter-best", "letter-speed", "maze-5", "maze-large", "maze-cprm", "maze-cql", "multi", "multi-soon"),
+    *("deliver-8", "deliver-order", "deliver-4-8", "deliver-q-best", "deliver-pace", "deliver-longer"),
+    *("water-17", "water-17-dip", "water-20", "water-20-from", "paint"),
     *("size-full", "size-k", "size-cra", "translate"),
 )
 EPISODES = np.array([100, 200, 300, 400])
@@ -42,7 +43,8 @@ AS_THE_PAPER_SAYS = {
     "deliver-8": {"pdRM": (0, NEVER), "1-pdRM": (1, (-1, -1, -1, 1)), "2-pdRM": (0.2, LATE), "1-CpRM": (1, (1, 1, 1, 1)),
                   "2-CpRM": (1, (1, 1, 1, 1)), "CpRM": (1, (1, 1, 1, 1)), "hierarchical 1-pdRM": (1, MIDDLE),
                   "hierarchical 2-pdRM": (1, EARLY), "hierarchical pdRM": (0.7, MIDDLE)},
-    "deliver-4-8": {"1-pdRM": (0.2, LATE), "2-pdRM": (0.2, LATE), "1-CpRM": (1, EARLY), "2-CpRM": (1, EARLY),
+    "deliver-4-8-longer": {"1-pdRM": (1, LATE), "2-pdRM": (0.8, LATE)},
+    "deliver-4-8": {"1-pdRM": (0.2, LATE), "2-pdRM": (0.2, (-1, -1, -1, 0.3)), "1-CpRM": (1, EARLY), "2-CpRM": (1, EARLY),
                     "hierarchical 1-pdRM": (1, MIDDLE), "hierarchical 2-pdRM": (1, MIDDLE)},
     "paint": {f"{k}-pdRM" if k < 5 else "pdRM": (1, (-1, -1, -1, -0.71 - (5 - k) / 100)) for k in range(1, 6)},
 }  # fmt: skip
@@ -51,7 +53,7 @@ AS_THE_PAPER_SAYS = {
 def evidence(folder, told=AS_THE_PAPER_SAYS):
     """Curves as told, for every line of the paper."""
     found = Evidence(folder)
-    panels = {panel.name: panel for study in STUDIES for panel in study.panels}
+    panels = {panel.name: panel for study in EVERY for panel in study.panels}
     for name, lines in told.items():
         for line, (success, returns) in lines.items():
             found._read[name, line] = curves(panels[name], panels[name].line(line), success, returns)
@@ -72,13 +74,15 @@ def verdicts(found):
 
 def test_every_row_of_the_list_is_judge_claims():
     assert [claim.id for claim in CLAIMS] == list(ROWS)
-    figures = {study.name for study in STUDIES} | {"water", ""}
+    figures = {study.name for study in STUDIES} | {"water", "deliver-longer", ""}
     assert {claim.study for claim in CLAIMS} == figures
 
 
 def test_what_the_paper_describes_holds(sized):
     found = judge_claims(evidence(sized))
-    assert {name for name, verdict in verdicts(found).items() if verdict != HOLDS} == {"water-17", "water-20"}
+    assert {name for name, verdict in verdicts(found).items() if verdict != HOLDS} == {
+        "water-17", "water-20", "water-20-from",
+    }  # fmt: skip
     assert json.dumps([one.record() for one in found])
 
 
@@ -99,15 +103,29 @@ def test_what_the_paper_describes_holds(sized):
         ("deliver-8", "pdRM", 0, (-1, -0.5, -1, -1), "deliver-8"),
         ("deliver-8", "hierarchical 1-pdRM", 1, (1, 1, 1, 1), "deliver-order"),
         ("deliver-4-8", "1-pdRM", 1, MIDDLE, "deliver-4-8"),
+        ("multi-10x10", "1-pdRM", 1, (-1, -1, -1, 1), "multi-soon"),
+        ("deliver-8", "2-pdRM", 0.2, (-1, -1, -1, 1), "deliver-q-best"),
+        ("deliver-4-8", "hierarchical 1-pdRM", 1, (1, 1, 1, 1), "deliver-pace"),
+        ("deliver-4-8-longer", "2-pdRM", 0.5, LATE, "deliver-longer"),
         ("paint", "4-pdRM", 1, (-1, -1, -1, -0.7), "paint"),
     ],
 )
 def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, claim, sized):  # noqa: PLR0917 - a case
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: (success, returns)}}
-    found = judge_claims(evidence(sized, told), {panel.partition("-")[0]})
+    found = judge_claims(evidence(sized, told), {panel.partition("-")[0], f"{panel.partition('-')[0]}-longer"})
     assert verdicts(found)[claim] == DOES_NOT_HOLD
     (one,) = (one for one in found if one.claim.id == claim)
     assert any(not part.holds and part.numbers for part in one.parts)
+
+
+def test_a_verdict_that_one_seed_decides_says_so(sized):
+    def edge(success):
+        told = {**AS_THE_PAPER_SAYS, "maze-5x5": {**AS_THE_PAPER_SAYS["maze-5x5"], "Q-CRA": (success, LATE)}}
+        return {one.claim.id: one for one in judge_claims(evidence(sized, told), {"maze"})}["maze-5"].knife_edge
+
+    assert edge(0.6) == "Q-CRA achieves maze-5x5: 6 of 10 seeds achieve it (95 % interval of the share: 31% to 83%)"
+    assert edge(0.5).startswith("Q-CRA achieves maze-5x5: 5 of 10 seeds")
+    assert edge(0.7) == edge(0.4) == ""
 
 
 def test_readings_chosen_after_results_are_told(sized):
@@ -124,7 +142,7 @@ def test_what_is_missing_is_not_run(sized):
     told = {name: lines for name, lines in AS_THE_PAPER_SAYS.items() if name != "maze-20x20"}
     found = judge_claims(evidence(sized, told))
     assert {name for name, verdict in verdicts(found).items() if verdict == NOT_RUN} == {
-        "maze-large", "maze-cprm", "maze-cql",
+        "maze-large", "maze-cprm", "maze-cql", "multi-soon",
     }  # fmt: skip
     assert all(one.why for one in found if one.verdict == NOT_RUN)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, print_error, print_json
-from pdrm.errors import NotRecorded
+from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims import Judged, Part
@@ -112,12 +112,18 @@ def claims(
     output: Report = Path("report"),
     seeds: Seeds = None,
     details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
+    readings: Annotated[
+        bool, typer.Option("--readings", help="Under every reading of what the paper leaves open.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Judge the paper's claims by the runs that are recorded.
 
     Example: pdrm claims --details
     """
+    if readings:
+        print_readings(output, seeds, details=details, as_json=as_json)
+        return
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judge_claims
 
@@ -133,6 +139,30 @@ def claims(
     next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
 
 
+def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
+    """Each claim about a tabular figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
+    from pdrm.experiments.paper.paper_readings import cells, readings_record
+
+    found = cells(folder, seeds)
+    if as_json:
+        print_json(readings_record(found))
+        return
+    for claim in dict.fromkeys(cell.record["id"] for cell in found):
+        typer.echo(claim)
+        for cell in found:
+            if cell.record["id"] == claim:
+                holding, parts = cell.parts
+                rests = "" if cell.record["seeds"] is None else f", {cell.record['seeds']} seeds"
+                came = ", came with pdrm" if cell.came_with_package else ""
+                shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
+                typer.echo(f"  {shown} {cell.reading:<16} {holding} of {parts} parts{rests}{came}")
+                for part in cell.record["parts"] if details else ():
+                    typer.echo(
+                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({_texts(part['numbers'])})"
+                    )
+    next_command("pdrm reproduce letter --reading repository")
+
+
 def print_claims(found: Sequence[Judged], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
     for one in found:
@@ -142,6 +172,8 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
         if one.recorded_on:
             again = f"pdrm reproduce {one.claim.study}"
             typer.echo(f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}")
+        if one.knife_edge:
+            typer.echo(f"{'':<15}on a knife edge: {one.knife_edge}")
         if one.claim.afterwards:
             typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
         for part in one.parts:
@@ -150,9 +182,13 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
 
 
 def _numbers(part: Part) -> str:
+    return _texts(part.numbers)
+
+
+def _texts(numbers: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{name} {'never' if value is None else f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in part.numbers.items()
+        for name, value in numbers.items()
         if not isinstance(value, dict | list)
     )
 
@@ -220,8 +256,11 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy, water-scaled (deep agents). [all but water]"
+            "water-off-policy, water-scaled (deep agents); deliver-longer; or readings. [all but water, longer and readings]"
         ),
+    ] = None,
+    reading: Annotated[
+        str | None, typer.Option("--reading", help="Another reading of the figure: pdrm claims --readings lists them.")
     ] = None,
     seeds: Seeds = None,
     workers: Count = CORES,
@@ -234,6 +273,12 @@ def reproduce(
 
     Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
     """
+    if reading is not None or figure == ["readings"]:
+        from pdrm.experiments.execution import Workers
+
+        limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+        _reproduce_readings(figure or [], reading, seeds, limits, output)
+        return
     from pdrm.experiments.claims import CLAIMS, Evidence, write_claims
     from pdrm.experiments.execution import Workers
     from pdrm.experiments.paper.paper_claims import judge_claims
@@ -258,3 +303,28 @@ def reproduce(
     if outcome.failures:
         raise typer.Exit(FAILED)
     next_command("pdrm claims --details")
+
+
+def _reproduce_readings(
+    figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
+) -> None:
+    """One reading of some figures, or every reading of all tabular ones; the claims under each."""
+    from pdrm.experiments.paper.paper_figures import STUDIES
+    from pdrm.experiments.paper.paper_readings import READINGS, judge_reading, note_run, reading_of
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import recorded, write_tables
+
+    chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
+    if not chosen:
+        raise UnknownStudy("a reading is one of a figure", fix=f"pdrm reproduce letter --reading {name}")
+    failed = False
+    for place, one in enumerate(chosen, 1):
+        typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
+        note_run(one, output)
+        failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
+        print_claims(judge_reading(one, one.figure, output, seeds), details=False)
+    studies = [study.seeded(seeds) for study in (*STUDIES, *(one.study for one in chosen))]
+    write_tables(recorded(studies, Store.below(output)), output)
+    if failed:
+        raise typer.Exit(FAILED)
+    next_command("pdrm claims --readings")

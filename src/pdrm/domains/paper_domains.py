@@ -7,7 +7,7 @@ by them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -34,6 +34,20 @@ def letter(step_limit: int = 300) -> FiniteDomain:
     >>> letter().highest
     0.91
     """
+    return _letter(step_limit, turns=0.5, turned_first=False, shortest=LETTER_SHORTEST)
+
+
+def letter_of_the_repository(turns: float = 0.5, step_limit: int = 300) -> FiniteDomain:
+    """LetterEnv as in the repository of Bester et al. that the paper names: A may turn into B before it is read, so that it may
+    never be read, and C shows only once it has turned. There `turns` is 0.1; the paper says ½.
+
+    >>> letter_of_the_repository().highest
+    0.95
+    """
+    return _letter(step_limit, turns=turns, turned_first=True, shortest=6)
+
+
+def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int) -> FiniteDomain:
     grid = load_shipped_map("letter", places="AC")
     (start,), (shows_a,), (shows_c,) = grid.starts, grid.places("A"), grid.places("C")
 
@@ -41,9 +55,10 @@ def letter(step_limit: int = 300) -> FiniteDomain:
         cell, turned = place
         there = grid.beside(cell, action)
         if there == shows_a and there != cell and not turned:
-            seen = frozenset("A")
-            return [Outcome((there, False), 0.5, seen), Outcome((there, True), 0.5, seen)]
-        event = {shows_a: "B", shows_c: "C"}.get(there) if there != cell else None
+            seen, then = frozenset("A"), frozenset("B" if turned_first else "A")
+            return [Outcome((there, False), 1 - turns, seen), Outcome((there, True), turns, then)]
+        hidden = turned_first and not turned and there == shows_c
+        event = {shows_a: "B", shows_c: "C"}.get(there) if there != cell and not hidden else None
         return [Outcome((there, turned), label=frozenset(event or ()))]
 
     states = {
@@ -63,7 +78,7 @@ def letter(step_limit: int = 300) -> FiniteDomain:
         picture=Picture(scenes, tuple(int(turned) for _, turned in states), tuple(cell for cell, _ in states)),
         machine="letter",
         lowest=-0.01 * step_limit,
-        highest=round(1 - 0.01 * (LETTER_SHORTEST - 1), 2),
+        highest=round(1 - 0.01 * (shortest - 1), 2),
     )
 
 
@@ -190,9 +205,11 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
 # `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name sequences; what they mean is the machine's business.
 
 PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
-LONG_SEQUENCES = ("seq_1", "seq_2", "seq_3", "seq_4")
-SHORT_SEQUENCES = ("short_1", "short_2", "short_3", "short_4", "short_5")
-DELIVER_SHORTEST = {"seq": 36, "short": 20}
+DELIVER_SET = 64
+"""Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
+LONG_SEQUENCES = tuple(f"seq_{number}" for number in range(1, DELIVER_SET + 1))
+SHORT_SEQUENCES = tuple(f"short_{number}" for number in range(1, DELIVER_SET + 1))
+DELIVER_SHORTEST = {8: 29, 4: 15}
 """Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
 
@@ -203,7 +220,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
     """
-    return _deliver_world("deliver-8", LONG_SEQUENCES, "seq", 8, step_limit)
+    return deliver_world("deliver-8", LONG_SEQUENCES, 8, step_limit=step_limit)
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -212,25 +229,35 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']
     """
-    test = _deliver_world("deliver-4-8, test", LONG_SEQUENCES, "seq", 8, step_limit)
-    return replace(_deliver_world("deliver-4-8", SHORT_SEQUENCES, "short", 4, step_limit), tests=(test,))
+    test = deliver_world("deliver-4-8, test", LONG_SEQUENCES, 8, step_limit=step_limit)
+    return replace(deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, step_limit=step_limit), tests=(test,))
 
 
-def _deliver_world(name: str, sequences: tuple[str, ...], kind: str, deliveries: int, step_limit: int) -> FiniteDomain:
-    """The map, starting with one of the sequences. Labels are numbered alike whatever the sequences."""
+def deliver_world(  # noqa: PLR0913 - named options, each with a default
+    name: str,
+    sequences: Sequence[str],
+    deliveries: int,
+    *,
+    every: Sequence[str] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
+    grid: GridMap | None = None,
+    shortest: int | None = None,
+    step_limit: int = 2_000,
+) -> FiniteDomain:
+    """The map, starting with one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
+    shortest: the steps of the shortest episode; None: those of the map and sequences that come with the package."""
     world = grid_domain(
         name,
-        load_shipped_map("deliver", places=PLACE_TYPES),
+        load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
         PLACE_TYPES,
         step_limit=step_limit,
         standing=True,
         step_reward=-STEP_COST,
-        start_labels=[frozenset({event}) for event in (*LONG_SEQUENCES, *SHORT_SEQUENCES)],
-        more_events=(*LONG_SEQUENCES, *SHORT_SEQUENCES),
+        start_labels=[frozenset({event}) for event in every],
+        more_events=every,
         machine="deliver",
         lowest=-STEP_COST * step_limit,
         # 1e3 for each delivery, and for stepping off the last
-        highest=1e3 * (deliveries + 1) - STEP_COST * DELIVER_SHORTEST[kind],
+        highest=1e3 * (deliveries + 1) - STEP_COST * (DELIVER_SHORTEST[deliveries] if shortest is None else shortest),
     )
     chosen = [k for k, first in enumerate(world.arrays.start_label) if world.labels[first] <= set(sequences)]
     return replace(world.starting(*chosen), name=name)
@@ -336,6 +363,10 @@ BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
     "paint": paint,
     "echo": echo,
 }
+
+
+EDITIONS = {"deliver-8": 2, "deliver-4-8": 2}
+"""Domains that have changed since runs of them were first recorded: their runs have other ids than those before."""
 
 
 def names() -> list[str]:

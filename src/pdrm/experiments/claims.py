@@ -16,6 +16,7 @@ from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.paper.paper_figures import EVERY
 from pdrm.experiments.paper.recorded import known_curves
+from pdrm.experiments.statistics import share_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
@@ -33,6 +34,8 @@ class Evidence:
     folder: Path
     seeds: int | None = None
     """Only the first so many seeds of runs made here; None: all of them."""
+    studies: Sequence[Study] = EVERY
+    """The figures: as they are by default, or by another reading of the paper."""
     used: list[tuple[Study, Curves]] = field(default_factory=list)
     """The curves that were asked for since it was last cleared."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
@@ -44,7 +47,7 @@ class Evidence:
 
     def curves(self, panel: str, line: str) -> Curves:
         """What is recorded of a line; `NotRecorded` where nothing is."""
-        study, where = _panel(panel)
+        study, where = self._panel(panel)
         if (panel, line) not in self._read:
             self._read[panel, line] = known_curves(study.seeded(self.seeds), where, where.line(line), self.store)
         found = self._read[panel, line]
@@ -56,11 +59,11 @@ class Evidence:
     @property
     def anything(self) -> bool:
         """Whether a run of the paper's figures was made in the folder."""
-        return any(self.store.done(spec) for study in EVERY for _, _, spec in study.seeded(self.seeds).runs())
+        return any(self.store.done(spec) for study in self.studies for _, _, spec in study.seeded(self.seeds).runs())
 
     def paper_lines(self, panel: str) -> list[str]:
         """The paper's own agents in a panel; all agents where the panel is ours."""
-        lines = _panel(panel)[1].lines
+        lines = self._panel(panel)[1].lines
         return [line.name for line in lines if not line.ours] or [line.name for line in lines]
 
     def threshold(self, panel: str) -> float:
@@ -71,9 +74,12 @@ class Evidence:
         """The training (episodes, timesteps) that an agent needed to learn the panel's task; None: it never did."""
         return training_to_learn(self.curves(panel, line), self.threshold(panel))
 
-
-def _panel(name: str) -> tuple[Study, Panel]:
-    return next((study, panel) for study in EVERY for panel in study.panels if panel.name == name)
+    def _panel(self, name: str) -> tuple[Study, Panel]:
+        for study in (*self.studies, *EVERY):
+            for panel in study.panels:
+                if panel.name == name:
+                    return study, panel
+        raise NotRecorded(f"there is no panel {name}", fix="pdrm reproduce letter")
 
 
 # --- What a claim is: a sentence of the paper, and a rule that splits it into parts and says of each whether it holds.
@@ -91,6 +97,8 @@ class Part(NamedTuple):
     text: str
     holds: bool
     numbers: Mapping[str, Any]
+    close: bool = False
+    """Whether it would be otherwise if a single seed had come out otherwise."""
 
 
 Rule = Callable[[Evidence], list[Part]]
@@ -128,6 +136,16 @@ class Judged:
     """The device of runs that came with the package and the verdict rests on; nothing: it rests on none."""
 
     @property
+    def knife_edge(self) -> str:
+        """The parts that one seed decides, if the verdict rests on them; else nothing. A verdict that fails for other reasons
+        as well does not."""
+        deciding = [part for part in self.parts if part.close and part.holds == (self.verdict == HOLDS)]
+        others = [part for part in self.parts if not part.holds and not part.close]
+        if not deciding or (self.verdict == DOES_NOT_HOLD and others):
+            return ""
+        return "; ".join(f"{part.text}: {_seeds_text(part.numbers)}" for part in deciding)
+
+    @property
     def too_few(self) -> str:
         """How few seeds the verdict rests on, if fewer than the paper's; else nothing."""
         if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
@@ -136,10 +154,14 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """As JSON values."""
-        parts = [{"text": part.text, "holds": part.holds, "numbers": dict(part.numbers)} for part in self.parts]
+        parts = [
+            {"text": part.text, "holds": part.holds, "numbers": dict(part.numbers), "close": part.close}
+            for part in self.parts
+        ]
         own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.study}
         rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on}
-        return {**own, **rests, "parts": parts, "why": self.why, "chosen_after_results": self.claim.afterwards}
+        more = {"why": self.why, "chosen_after_results": self.claim.afterwards, "knife_edge": self.knife_edge}
+        return {**own, **rests, "parts": parts, **more}
 
 
 def judge(claim: Claim, evidence: Evidence) -> Judged:
@@ -169,27 +191,42 @@ AS_FAST = 1.5
 
 
 def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
-    """How the final tests of an agent went."""
+    """How the final tests of an agent went, and the interval in which the share of seeds that achieve the task lies (Wilson's,
+    95 %)."""
     curves = evidence.curves(panel, line)
     shares = curves.final_success
+    low, high = share_interval(curves.achieving, len(shares))
     return {
         "median_success": float(np.median(shares)),
         "mean_success": float(shares.mean()),
         "seeds_achieving": curves.achieving,
         "seeds": len(shares),
+        "share_from": low,
+        "share_to": high,
     }
 
 
 def achieves(evidence: Evidence, panel: str, line: str) -> Part:
     """In the median over the seeds, all episodes of the final test achieve the task."""
     numbers = success(evidence, panel, line)
-    return Part(f"{line} achieves {panel}", numbers["median_success"] == 1, numbers)
+    return Part(f"{line} achieves {panel}", numbers["median_success"] == 1, numbers, _one_seed_decides(numbers))
 
 
 def does_not_achieve(evidence: Evidence, panel: str, line: str) -> Part:
     """The opposite."""
     numbers = success(evidence, panel, line)
-    return Part(f"{line} does not achieve {panel}", numbers["median_success"] < 1, numbers)
+    return Part(f"{line} does not achieve {panel}", numbers["median_success"] < 1, numbers, _one_seed_decides(numbers))
+
+
+def _one_seed_decides(numbers: Mapping[str, float]) -> bool:
+    """Whether the median would be otherwise with one more or one fewer seed that achieves the task."""
+    needed = int(numbers["seeds"]) // 2 + 1
+    return numbers["seeds_achieving"] in (needed - 1, needed)
+
+
+def _seeds_text(numbers: Mapping[str, Any]) -> str:
+    low, high = (f"{numbers[name]:.0%}" for name in ("share_from", "share_to"))
+    return f"{numbers['seeds_achieving']} of {numbers['seeds']} seeds achieve it (95 % interval of the share: {low} to {high})"
 
 
 def rule_of_success(achieving: Iterable[tuple[str, str]] = (), failing: Iterable[tuple[str, str]] = ()) -> Rule:
@@ -201,10 +238,13 @@ def rule_of_success(achieving: Iterable[tuple[str, str]] = (), failing: Iterable
     ]
 
 
-def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str]) -> Part:
+def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str], *, named: str = "") -> Part:
     """The median return of one agent's final tests is below those of the others."""
     finals = {line: evidence.curves(panel, line).final_median for line in (lower, *higher)}
-    return Part(f"{lower} ends below {', '.join(higher)}", finals[lower] < min(finals[line] for line in higher), finals)
+    where = f" on {named}" if named else ""
+    return Part(
+        f"{lower} ends below {', '.join(higher)}{where}", finals[lower] < min(finals[line] for line in higher), finals
+    )
 
 
 def learns_before(evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]) -> Part:

@@ -99,3 +99,16 @@ def episodes_to(episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers
     """
     reached = np.flatnonzero(values >= threshold)
     return int(episodes[int(reached[0])]) if len(reached) else None
+
+
+def share_interval(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's interval of a share (95 %), from so many of so many.
+
+    >>> [round(end, 2) for end in share_interval(6, 10)]
+    [0.31, 0.83]
+    """
+    share = count / of
+    middle = share + z * z / (2 * of)
+    spread = z * float(np.sqrt(share * (1 - share) / of + z * z / (4 * of * of)))
+    scale = 1 + z * z / of
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)

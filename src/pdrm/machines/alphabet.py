@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import islice
 from typing import NamedTuple
 
 from pdrm.errors import BadShape, ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
@@ -77,11 +77,14 @@ class Alphabet:
                 )
 
     def labels(self) -> Iterator[Label]:
-        """Every label, smallest first. Exponential in the number of events: for small alphabets."""
-        for size in range(len(self.events) + 1):
-            for chosen in combinations(self.events, size):
-                if self.possible(self.cube(required=chosen)):
-                    yield frozenset(chosen)
+        """Every label, smallest first. There may be exponentially many, unless events are exclusive."""
+        layer: list[tuple[int, ...]] = [()]
+        while layer:  # what is part of a label is one, so that larger ones are found from smaller ones
+            yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
+            larger = (
+                (*chosen, more) for chosen in layer for more in range((chosen or (-1,))[-1] + 1, len(self.events))
+            )
+            layer = [one for one in larger if self.possible(self.cube(self.events[place] for place in one))]
 
     def cube(self, required: Iterable[str] = (), forbidden: Iterable[str] = ()) -> Cube:
         """The cube with these events required and forbidden."""

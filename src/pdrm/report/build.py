@@ -20,6 +20,7 @@ from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Jud
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
 from pdrm.experiments.paper.paper_figures import EVERY, WATER_TUNED
+from pdrm.experiments.paper.paper_readings import cells
 from pdrm.experiments.paper.recorded import known_lines
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, load_studies, recorded
@@ -29,7 +30,7 @@ from pdrm.learning.run import POLICY
 from pdrm.report.page import Section, bullets, details, page
 from pdrm.report.study_section import anchor, seconds_of, study_section
 from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts
-from pdrm.report.verdicts import claims_section
+from pdrm.report.verdicts import claims_section, readings_section
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
@@ -60,6 +61,7 @@ def write_report(lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, 
         sections.append(study_section(study, mine, store, figures, _by_our_settings(study, evidence)))
     sections.append(_episodes_section([curves for _, curves in lines], store))
     if theory:
+        sections.append(readings_section(cells(folder, evidence.seeds)))
         facts = theory_facts(folder)
         sections += [k_section(facts), sizes_section(facts)]
     sections += [machines_section(), _making_section(lines, store, ["claims.json"], html("code", "make reproduce"))]

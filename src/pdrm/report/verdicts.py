@@ -8,6 +8,7 @@ from typing import Any
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.paper_readings import READINGS, Cell
 from pdrm.report.page import Section, badge, bullets, details
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
@@ -26,7 +27,8 @@ def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Sect
 
 
 def _claim(one: Judged, anchor: str | None) -> list[str]:
-    rests = [text for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}") if text]
+    edge = one.knife_edge and "on a knife edge"
+    rests = [text for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}", edge) if text]
     verdict = join([badge(one.verdict, CLASSES.get(one.verdict, "none")), *rests], "<br>")
     text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
     return [verdict, html("code", one.claim.id), join((text, _afterwards(one), _why(one)))]
@@ -51,18 +53,66 @@ def _afterwards(one: Judged) -> Markup:
     return Markup(f" {MARK}") + html("div", said, class_="soft") if one.claim.afterwards else Markup("")
 
 
+# --- Every claim under every reading of what the paper leaves open.
+
+ABOUT_READINGS = Markup(
+    "<p>What the paper leaves open we decided by argument, and these are the verdicts if one thing is decided otherwise. A cell says "
+    "how many parts of the claim hold, of how many, and by how many seeds; its numbers fold out. A claim that holds in its whole "
+    "row is robust. Readings that nobody has run are not shown: <code>pdrm reproduce readings</code> runs them all.</p>"
+)
+
+
+def readings_section(cells: Sequence[Cell]) -> Section:
+    """A matrix for each figure: claims by readings."""
+    body = ABOUT_READINGS
+    for figure in dict.fromkeys(cell.figure for cell in cells):
+        mine = [cell for cell in cells if cell.figure == figure]
+        readings = list(dict.fromkeys(cell.reading for cell in mine))
+        found = {(cell.record["id"], cell.reading): cell for cell in mine}
+        rows = [
+            [html("code", claim), *(_cell(found.get((claim, reading))) for reading in readings)]
+            for claim in dict.fromkeys(cell.record["id"] for cell in mine)
+        ]
+        told = [f"{one.name}: {one.about}." for one in READINGS if one.figure == figure and one.name in readings]
+        body += html("h3", figure) + bullets(told) + table(["claim", *readings], rows)
+    return Section("readings", "Claims under other readings", body)
+
+
+def _cell(cell: Cell | None) -> Markup:
+    if cell is None:
+        return badge("not run", "none")
+    holding, parts = cell.parts
+    seeds = cell.record["seeds"]
+    rests = f"{holding} of {parts}" + ("" if seeds is None else f", {seeds} seed{'s' * (seeds != 1)}")
+    came = " (came with pdrm)" if cell.came_with_package else ""
+    numbers = [
+        f"{'holds' if part['holds'] else 'not so'}: {part['text']} ({_numbers(part['numbers'])})"
+        for part in cell.record["parts"]
+    ]
+    mark = badge(cell.verdict, CLASSES.get(cell.verdict, "none"))
+    return (
+        mark
+        + html("div", rests + came, class_="soft")
+        + (details("numbers", bullets(numbers)) if numbers else Markup(""))
+    )
+
+
 def _why(one: Judged) -> Markup:
     if not one.parts:
         return html("div", one.why, class_="soft") if one.why else Markup("")
-    failed = join(html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds)
+    edge = html("div", f"on a knife edge: {one.knife_edge}", class_="soft") if one.knife_edge else Markup("")
+    failed = edge + join(html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds)
     rest = [_part(part) for part in one.parts if part.holds]
     count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
     return failed + (details(count, bullets(rest)) if rest else Markup(""))
 
 
 def _part(part: Part) -> str:
-    numbers = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in part.numbers.items())
-    return f"{part.text} ({numbers})"
+    return f"{part.text} ({_numbers(part.numbers)})"
+
+
+def _numbers(numbers: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - JSON

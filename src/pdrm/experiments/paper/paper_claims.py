@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 from itertools import product
+from math import inf
 from typing import Any
+
+import numpy as np
 
 from pdrm.experiments.claims import (
     Claim,
@@ -68,9 +71,21 @@ A_MICROSECOND = (
 )
 
 
+def _soon(evidence: Evidence) -> list[Part]:
+    """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents were also able to learn to
+    consistently achieve the task in a relatively small number of episodes". Relatively: not more than in the 1-TreasureMaze of
+    that size."""
+    parts = []
+    for multi, single in zip(MULTI, LARGE, strict=True):
+        needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
+        first, later = (inf if episodes is None else episodes for episodes in needed.values())
+        parts.append(Part(f"1-pdRM learns {multi} in no more episodes than {single}", first <= later < inf, needed))
+    return parts
+
+
 # --- DeliverWorld (Section 7.4).
 
-EIGHT, FOUR_EIGHT = "deliver-8", "deliver-4-8"
+EIGHT, FOUR_EIGHT, LONGER = "deliver-8", "deliver-4-8", "deliver-4-8-longer"
 BOTTOM = -0.9
 """The normalised return below which an agent counts as at the bottom."""
 
@@ -119,6 +134,25 @@ def _four_eight(evidence: Evidence) -> list[Part]:
         *(does_not_achieve(evidence, FOUR_EIGHT, line) for line in plain),
         *(_rises(evidence, line) for line in plain),
     ]
+
+
+def _best_of_q(evidence: Evidence) -> list[Part]:
+    """Section 7.4: "for the Q-learning agents, the 1-pdRM agent has the best performance in both plots"."""
+    parts = []
+    for panel in (EIGHT, FOUR_EIGHT):
+        others = [line for line in ("2-pdRM", "pdRM") if line in evidence.paper_lines(panel)]
+        parts += [ends_below(evidence, panel, line, ["1-pdRM"], named=panel) for line in others]
+    return parts
+
+
+def _same_pace(evidence: Evidence) -> list[Part]:
+    """Section 7.4: "in the plot of DeliverWorld-4-8 the 1-pdRM and the 2-pdRM seem to converge at the same pace"."""
+    return [as_fast(evidence, FOUR_EIGHT, "hierarchical 1-pdRM", "hierarchical 2-pdRM")]
+
+
+def _longer(evidence: Evidence) -> list[Part]:
+    """Section 7.4: "with a longer training they should also converge to policies that achieve the test task"."""
+    return [achieves(evidence, LONGER, line) for line in ("1-pdRM", "2-pdRM")]
 
 
 def _rises(evidence: Evidence, line: str) -> Part:
@@ -177,6 +211,36 @@ def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[Part]:
     """What the paper says of 20 × 20, by the runs of a panel."""
     others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
     return [achieves(evidence, panel, WITH), *others]
+
+
+FIRST_DIP, LAST_DIP = 5, 20
+"""The tests between which the paper saw a dip; from the last on, the task of 20 × 20 was achieved."""
+
+
+def _dip(evidence: Evidence) -> list[Part]:
+    """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
+    outperform its initial results". An episode is read as a test: there are 31 of them."""
+    curves = evidence.curves(WATER_MAPS[0], WITH)
+    median = curves.quartiles(curves.returns).median
+    before, dip, final = (
+        float(median[:FIRST_DIP].max()),
+        float(median[FIRST_DIP : LAST_DIP + 1].min()),
+        float(median[-1]),
+    )
+    numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
+    return [
+        Part(f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test", dip < before, numbers),
+        Part(f"{WITH} ends above its first tests", final > before, numbers),
+    ]
+
+
+def _from_the_20th(evidence: Evidence) -> list[Part]:
+    """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
+    curves = evidence.curves(WATER_MAPS[1], WITH)
+    shares = np.median(curves.success.mean(axis=2), axis=0)
+    lowest = float(shares[LAST_DIP:].min())
+    text = f"{WITH} achieves every test from the {LAST_DIP}th on"
+    return [Part(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})]
 
 
 # --- What no run shows: the sizes of Section 5, and the translations of Appendices A and B.
@@ -260,6 +324,12 @@ CLAIMS = (
         NOTHING_LEFT_MULTI,
     ),
     Claim(
+        "multi-soon",
+        "given the longer episodes, 1-pdRM learns both in a relatively small number of episodes",
+        "multi",
+        _soon,
+    ),
+    Claim(
         "deliver-8",
         "CpRM (1, 2, full), Q 1-pdRM and hierarchical 1, 2 achieve; hierarchical full less consistently; Q 2 and full do not, "
         "full stays at the bottom",
@@ -278,13 +348,23 @@ CLAIMS = (
         "deliver",
         _four_eight,
     ),
+    Claim("deliver-q-best", "1-pdRM is the best of the Q-learning agents in both plots", "deliver", _best_of_q),
+    Claim("deliver-pace", "in DeliverWorld-4-8 hierarchical 1 and 2 converge at the same pace", "deliver", _same_pace),
+    Claim(
+        "deliver-longer",
+        "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
+        "deliver-longer",
+        _longer,
+    ),
     Claim(
         "water-17",
         "PPO + 1-pdRM achieves early; recurrent PPO improves, below it and with high variance; plain PPO lower",
         "water",
         water_17,
     ),
+    Claim("water-17-dip", "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers", "water", _dip),
     Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20),
+    Claim("water-20-from", "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on", "water", _from_the_20th),
     Claim("paint", "the more symbols seen, the higher the return; only k = 5 is optimal", "paint", _paint),
     Claim("size-full", "Theorem 1: rows of full policies against the bound", "", partial(_size, "size-full")),
     Claim("size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")),

@@ -1,0 +1,216 @@
+"""Tasks from a seed: sets of delivery sequences, and maps. Each has a solution, and says how hard it is.
+
+The catalogue's DeliverWorld is `draw_sequences` with seed 0, written to `deliver.pdrm` once; the others are for readings of the
+paper (`paper_readings.py`), which says neither how many sequences there are nor what the larger maps look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import DIRECTIONS, STEPS, Cell, GridMap, load_shipped_map, parse_map
+from pdrm.domains.paper_domains import PLACE_TYPES, deliver_world
+from pdrm.errors import BadSetting
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse
+from pdrm.learning.tabular.randomness import Rng, seed_streams
+from pdrm.task import Task, pushdown_machine
+
+A = TypeVar("A")
+
+# --- Sequences of deliveries
+
+TYPES = tuple(PLACE_TYPES.values())
+LONG, SHORT = 8, 4
+"""Deliveries of a sequence: in tests, and in the training of DeliverWorld-4-8."""
+Places = tuple[str, ...]
+"""The types of places to visit, the first first."""
+
+
+def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
+    """So many different sequences, each place drawn by itself and every type equally likely.
+
+    >>> draw_sequences(4, 2, seed=0)
+    (('mall', 'store', 'mall', 'post'), ('cafe', 'cafe', 'post', 'post'))
+    """
+    if count > len(TYPES) ** length:
+        raise BadSetting(f"there are no {count:,} sequences of {length}", fix=f"ask for {len(TYPES) ** length:,}")
+    rng, found = Rng(seed_streams(seed, 1)), dict[Places, None]()
+    while len(found) < count:
+        found[tuple(TYPES[rng.below(len(TYPES))] for _ in range(length))] = None
+    return tuple(found)
+
+
+def deliver_machine(long: Sequence[Places], short: Sequence[Places]) -> str:
+    """DeliverWorld's machine with these sequences, as text: the event `seq_3` stands for the third of the long ones."""
+    named = [(f"seq_{n}", places) for n, places in enumerate(long, 1)]
+    named += [(f"short_{n}", places) for n, places in enumerate(short, 1)]
+    events = " ".join((*TYPES, *(event for event, _ in named)))
+    rules = "\n".join(f"wait -> deliver : {{{event}}}, # / {' '.join(places)} #, 0" for event, places in named)
+    return f"""name      deliver
+events    {events}
+exclusive {events}
+stack     # {" ".join(TYPES)}
+start     wait
+final     done
+otherwise stay 0
+
+{rules}
+
+for place in {" ".join(TYPES)}:
+    deliver -> deliver : {{place}}, place / eps, 1e3
+deliver -> done : {{}}, # / #, 1e3
+"""
+
+
+def deliver_tasks(long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None) -> tuple[Task, Task]:
+    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (None: the catalogue's).
+
+    >>> from pdrm.language.loading import catalogue
+    >>> eight, four_eight = deliver_tasks(*sequences_of(catalogue("deliver-four")))
+    >>> eight.name, len(eight.finite.arrays.start_label), four_eight.finite.highest
+    ('deliver-8', 4, 4990.0)
+    """
+    where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
+    longs, shorts = ([f"{kind}_{n}" for n in range(1, count + 1)] for kind, count in _counts(long, short))
+    machine = parse(deliver_machine(long, short))
+
+    def world(name: str, events: Sequence[str], sequences: Sequence[Places]) -> FiniteDomain:
+        shortest, deliveries = min(fewest_steps(where, places) for places in sequences), len(sequences[0])
+        return deliver_world(name, events, deliveries, every=(*longs, *shorts), grid=where, shortest=shortest)
+
+    eight, test = world("deliver-8", longs, long), world("deliver-4-8, test", longs, long)
+    four_eight = replace(world("deliver-4-8", shorts, short), tests=(test,))
+    return Task(eight, machine, success="done"), Task(four_eight, machine, success="done")
+
+
+def _counts(long: Sequence[Places], short: Sequence[Places]) -> tuple[tuple[str, int], tuple[str, int]]:
+    return ("seq", len(long)), ("short", len(short))
+
+
+def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places, ...]]:
+    """The long and the short sequences of a DeliverWorld machine.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> sequences_of(catalogue("deliver"))[1][0] == draw_sequences(4, 64, seed=0)[0]
+    True
+    """
+    pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from(machine.start)]
+    return tuple(one for one in pushed if len(one) == LONG), tuple(one for one in pushed if len(one) == SHORT)
+
+
+def fewest_steps(grid: GridMap, places: Places) -> int:
+    """Steps of the shortest episode that delivers in this order, with the step off the last place."""
+    letters = {event: letter for letter, event in PLACE_TYPES.items()}
+    best = dict.fromkeys(grid.starts, 0)
+    for place in places:
+        best = dict(_nearest(grid, best, grid.places(letters[place])))
+    return min(best.values()) + 1
+
+
+def _nearest(grid: GridMap, best: dict[Cell, int], wanted: Iterable[Cell]) -> Iterator[tuple[Cell, int]]:
+    """The fewest steps to each of the wanted cells; standing on one, it takes two to step off and on again."""
+    ways = [(steps, grid.distances(cell)) for cell, steps in best.items()]
+    for cell in wanted:
+        yield cell, min(steps + (near[cell] or 2) for steps, near in ways)
+
+
+# --- Maps of mazes
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """How hard a map is."""
+
+    shortest: int
+    """Steps of the shortest solution: there, and back the same way."""
+    cells: int
+    dead_ends: int
+    """Cells with one way out, the start and the treasures left out."""
+    found_by_chance: float
+    """The share of 2,000 random walks, as long as an episode, that come to the treasure (or the first of them)."""
+
+
+def draw_maze(size: int, seed: int, *, away: int, treasures: str = "t", opened: float = 0.15) -> GridMap:
+    """A maze of `size` × `size` with its start on the left and a treasure `away` steps from it.
+
+    Cells are carved by a depth-first walk, which reaches all of them; then walls between two of them are opened at random
+    (`opened` of those there are), which makes loops. `treasures`: the places to put, the first of them that far away.
+
+    >>> maze = draw_maze(10, 3, away=15)
+    >>> maze.distances(maze.starts[0])[maze.places("t")[0]]
+    15
+    """
+    rng = Rng(seed_streams(seed, 1))
+    for _ in range(1_000):
+        floor = _carve(size, rng, opened)
+        start = min(floor)
+        grid = _draw(size, floor, {start: "x"})
+        steps = grid.distances(start)
+        ends = [cell for cell in grid.cells if steps.get(cell) == away]
+        if not ends or len(floor) <= len(treasures):
+            continue
+        others = [cell for cell in grid.cells if cell != start]
+        put, shown = _pick(ends, rng), {start: "x"}
+        shown[put] = treasures[0]
+        for letter in treasures[1:]:
+            shown[_pick([cell for cell in others if cell not in shown], rng)] = letter
+        return _draw(size, floor, shown, "".join(dict.fromkeys(treasures)))
+    raise BadSetting(f"no maze of {size} × {size} has a cell {away} steps away", fix="ask for fewer steps")
+
+
+def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
+    """The floor of a maze."""
+    start = (_pick(range(1, size - 1, 2), rng), 1)
+    floor, way = {start}, [start]
+    while way:
+        row, column = way[-1]
+        beyond = [
+            ((row + down, column + right), (row + 2 * down, column + 2 * right))
+            for down, right in STEPS
+            if 0 < row + 2 * down < size - 1 and 0 < column + 2 * right < size - 1
+        ]
+        fresh = [pair for pair in beyond if pair[1] not in floor]
+        if not fresh:
+            way.pop()
+            continue
+        wall, cell = _pick(fresh, rng)
+        floor |= {wall, cell}
+        way.append(cell)
+    walls = [(r, c) for r in range(1, size - 1) for c in range(1, size - 1) if (r, c) not in floor]
+    between = [(r, c) for r, c in walls if {(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor]
+    for _ in range(round(opened * len(between))):
+        floor.add(between.pop(rng.below(len(between))))
+    return floor
+
+
+def _pick(several: Sequence[A], rng: Rng) -> A:
+    return several[rng.below(len(several))]
+
+
+def _draw(size: int, floor: set[Cell], shown: dict[Cell, str], places: str = "") -> GridMap:
+    rows = ["".join(shown.get((r, c), ".") if (r, c) in floor else "#" for c in range(size)) for r in range(size)]
+    return parse_map("\n".join(rows), places={*"x", *places}, start="x")
+
+
+def rate_maze(grid: GridMap, steps: int, walks: int = 2_000, seed: int = 0) -> Difficulty:
+    """How hard a maze is, for episodes of so many steps.
+
+    >>> rate_maze(draw_maze(10, 3, away=15), 150).shortest
+    30
+    """
+    (start,), goals = grid.starts, frozenset(grid.places("t"))
+    near, rng, found = grid.distances(start), Rng(seed_streams(seed, 1)), 0
+    exits = {cell: [grid.beside(cell, action) for action in range(len(DIRECTIONS))] for cell in grid.cells}
+    ends = [cell for cell in near if len({*exits[cell]} - {cell}) == 1 and cell != start and cell not in goals]
+    for _ in range(walks):
+        cell = start
+        for _ in range(steps):
+            cell = _pick(exits[cell], rng)
+            if cell in goals:
+                found += 1
+                break
+    return Difficulty(2 * min(near[goal] for goal in goals), len(grid.cells), len(ends), found / walks)
