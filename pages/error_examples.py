@@ -8,6 +8,10 @@ MAZE = (
     'maze = pdrm.domain("maze-5x5")\n'
     'training = pdrm.learning.Training(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
 )
+INSPECT = (
+    'header = "events d u t x\\nstack # a\\nstart s\\nfinal done\\notherwise stay 0\\n"\n'
+    'inspect = lambda rules: pdrm.product.inspect_task(pdrm.Task("maze-5x5", header + rules))\n'
+)
 
 EXAMPLES = {
     "E0001": 'pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : b, z / C z, 0")',
@@ -70,5 +74,10 @@ EXAMPLES = {
     "W0603": 'print(*pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0\\nu -> u : a, A / A, 0").findings(), sep="\\n")',
     "W0605": 'import warnings\nwith warnings.catch_warnings(record=True) as found:\n    warnings.simplefilter("always")\n    pdrm.from_ltlf("G a")\nprint(found[0].message)',
     "W0604": 'print(*pdrm.parse("events a b\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0").findings(), sep="\\n")',
+    "W0606": INSPECT
+    + 'print(*inspect("s -> s : d, z / a z, 1\\ns -> s : u, a / eps, 1\\ns -> done : t, # / #, 1"), sep="\\n")',
+    "W0607": INSPECT + 'print(*inspect("s -> done : t, # / #, -1"), sep="\\n")',
+    "W0608": INSPECT + 'print(*inspect("s -> done : t & x, # / #, 1"), sep="\\n")',
+    "W0609": 'print(pdrm.product.inspect_task(pdrm.Task("letter", "anbn"))[0])',
 }
 """Lines that begin with `pdrm ` and a blank are commands."""

@@ -199,6 +199,15 @@ PROOFS = (
         oracles=("stormpy",),
     ),
     Proof(
+        name="task-findings",
+        group=ANALYSIS,
+        promise="A warning that a task pays for the wrong thing is true.",
+        compared="final states said to be out of reach, loops said to pay, and what ending and going on are said to pay, with walks of the readable machine through random domains",
+        unit="tasks",
+        target=100_000,
+        check="proofs.task_findings:check",
+    ),
+    Proof(
         name="exact-values",
         group=ANALYSIS,
         promise="Exact values and their optimal actions are exact.",

@@ -239,7 +239,7 @@ def test_events_that_are_never_emitted_are_warned_of(pdrm, tmp_path, monkeypatch
     )
     outcome = pdrm("train", "rooms.txt", "--machine", "task.pdrm", "--episodes", 5)
     assert outcome.code == 0
-    assert "warning: machine `task` reads event `exit`, which `rooms/2` never emits\n" in outcome.err
+    assert "warning[W0609]: machine `task` reads event `exit`, which `rooms/2` never emits\n" in outcome.err
     assert "`coin`" not in outcome.err
     assert "warning" not in pdrm("train", "maze-5x5", "--episodes", 5).err
 

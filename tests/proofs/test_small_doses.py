@@ -16,6 +16,7 @@ from proofs import (
     sufficient_k,
     summaries,
     tampered,
+    task_findings,
     values,
     water_twin,
     wrapping,
@@ -59,6 +60,12 @@ def test_tampered_files():
 def test_command_lines():
     counted = command_lines.check(seed=1, cases=12)
     assert counted["cases"] == 12
+
+
+def test_task_findings():
+    counted = task_findings.check(seed=0, tasks=100)
+    assert counted["W0606"] + counted["W0607"] > 0
+    assert counted["W0608"] > 10
 
 
 def test_values():

@@ -30,6 +30,7 @@ from proofs import (
     shaping,
     summaries,
     tampered,
+    task_findings,
     water_twin,
     wrapping,
 )
@@ -207,3 +208,21 @@ def test_values_of_a_machine_that_try_one_label(monkeypatch):
     monkeypatch.setattr(potentials, "_moves", lambda *given: moves(*given)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
+
+
+def test_a_lint_that_forgets_what_lies_below(monkeypatch):
+    monkeypatch.setattr(task_findings.task_findings._Far, "_lie_on", lambda *_: None)
+    with pytest.raises(AssertionError, match=r"can be reached|ending pays"):
+        task_findings.check(seed=0, tasks=200)
+
+
+def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
+    advance = task_findings.task_findings.advance
+
+    def generous(*given):
+        found = advance(*given)
+        return None if found is None else (found[0], found[1] + 3)
+
+    monkeypatch.setattr(task_findings.task_findings, "advance", generous)
+    with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
+        task_findings.check(seed=0, tasks=200)

@@ -70,12 +70,19 @@ class Kind(StrEnum):
     COUNTING = "counting"
 
 
-def check(file: File, as_json: Json = False) -> None:
+def check(
+    file: File,
+    domain: Annotated[
+        str | None, typer.Option(help="Check it as a task in this domain, too: a name, or a domain's file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Check a machine and list what no rule covers.
 
-    Syntax, names, determinism, endless silent moves.
+    Syntax, names, determinism, endless silent moves; loops that pay. With --domain also whether it pays for the wrong thing there:
+    never ending, going round, final states out of reach.
 
-    Example: pdrm check letter
+    Example: pdrm check letter --domain letter
     """
     try:
         with warnings.catch_warnings(record=True) as noticed:
@@ -87,13 +94,22 @@ def check(file: File, as_json: Json = False) -> None:
         end_with_json(error, warnings=[])
     early = [one.message.finding for one in noticed if isinstance(one.message, EarlyAcceptance)]
     findings = [*early, *machine.findings()]
+    if domain is not None:
+        from pdrm.product.task_findings import inspect_task
+        from pdrm.task import Task
+
+        task = Task(domain, machine)
+        findings = [finding for finding in findings if finding.code != "W0606"] + inspect_task(task)
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     _print_findings(findings, machine)
-    _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")
+    if domain is not None:
+        next_command("pdrm train {} --machine {}", domain, file)
+    else:
+        _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")
 
 
 def step(

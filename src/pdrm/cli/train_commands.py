@@ -89,10 +89,10 @@ def train(
     """
     from pdrm.experiments.execution import Keeping, Planned, Workers, run_all
     from pdrm.experiments.monitor import monitor
-    from pdrm.experiments.sinks import check_sink
     from pdrm.experiments.store import Store
     from pdrm.files import ensure_folder
     from pdrm.learning.run import RunSpec
+    from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
 
     check_integer("seeds", 1 if seeds is None else seeds, 1, MOST_SEEDS, 5)
@@ -100,7 +100,10 @@ def train(
     if seed is not None and seeds is not None:
         raise BadSetting("both --seed and --seeds are given", fix="leave one of them out")
     check_integer("workers", workers, 1, MOST_WORKERS, 2)
-    check_sink(log)
+    if log is not None:
+        from pdrm.experiments.sinks import check_sink
+
+        check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
     chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
     runs = [
@@ -108,8 +111,8 @@ def train(
         for one in ([seed] if seed is not None else range(seeds or 1))
     ]
     runs[0].spec.check()
-    for warning in task.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    for finding in inspect_task(task):
+        typer.echo(str(finding), err=True)
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
     try:

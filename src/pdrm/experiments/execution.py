@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import joblib
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean
-from pdrm.experiments.sinks import log_tests
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import write_atomically
 from pdrm.learning.run import FAILURE, RunSpec, execute
@@ -305,8 +304,13 @@ def perform(job: list[list[tuple[RunSpec, Path]]], keeping: Keeping) -> list[str
 def _perform_batch(runs: list[tuple[RunSpec, Path]], keeping: Keeping) -> str:
     specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
     try:
-        with log_tests(keeping.log, runs) as watch:
-            execute(specs, folders, watch, largest_policy=keeping.largest_policy)
+        if keeping.log is None:
+            execute(specs, folders, largest_policy=keeping.largest_policy)
+        else:
+            from pdrm.experiments.sinks import log_tests  # noqa: PLC0415 - only where something is logged
+
+            with log_tests(keeping.log, runs) as watch:
+                execute(specs, folders, watch, largest_policy=keeping.largest_policy)
     except Exception as error:
         why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
         for folder in folders:

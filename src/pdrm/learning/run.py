@@ -62,7 +62,7 @@ from pdrm.learning.agents import (
     resolve_seeds,
 )
 from pdrm.learning.curve import Curve, Test, find_successes, read_tests
-from pdrm.progress import is_shown, show_progress
+from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
@@ -769,6 +769,11 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
+    if is_shown() if progress is None else progress:
+        from pdrm.product.task_findings import inspect_task  # noqa: PLC0415 - reading what is recorded needs no warnings
+
+        for finding in inspect_task(given):
+            say(str(finding))
     if seeds is None:
         return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
     if seed:

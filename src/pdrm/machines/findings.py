@@ -1,14 +1,18 @@
-"""Warnings about a machine: what is allowed but is more often a mistake (unreachable states, undefined cases, idle rules)."""
+"""Warnings about a machine: what is allowed but is more often a mistake (unreachable states, undefined cases, idle rules, loops that
+pay)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from math import inf
+from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooManyCases
-from pdrm.machines.guards import events_of
+from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
-from pdrm.machines.transitions import Rule
+from pdrm.machines.rewards import number_text
+from pdrm.machines.transitions import Rule, Transition
 from pdrm.machines.wellformed import Machine, labels_left
 from pdrm.machines.zero_patterns import Case, CountingMachine, CountingRule, pattern_text, reachable_cases, rules_in
 
@@ -33,6 +37,7 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         return [
             *_inspect(machine, rules, describe, idle),
             *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
+            *_find_paying_loops(machine, rules),
         ]
     except TooManyCases as error:
         return _give_up(error)
@@ -91,3 +96,109 @@ def _find_undefined_cases(
     for (state, labels), several in undefined.items():
         place = f"in state `{state}`{describe(several)}"
         yield Finding("W0602", f"{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
+
+
+# --- Loops that pay: a word that leads back to the configuration it began in, with a reward above 0
+#
+# On the machine alone only those are reported that stay in one state, such as a push and a pop that are both paid: whether a loop
+# through several states can be repeated (are there more treasures?) depends on the domain, and is found out with it
+# (`product/task_findings`).
+
+KNOWN = 3
+"""Symbols of the stack that are looked at: as high as a loop may push above where it began, and one more."""
+
+MOST_LOOKS = 20_000
+"""Rules looked up in search of loops; then the search ends."""
+
+MOST_SILENT = 1_000
+"""Silent moves followed after a label."""
+
+BOTTOM = None
+"""Below the lowest symbol, where that is known to be the lowest."""
+
+
+class View(NamedTuple):
+    """A state and the topmost symbols of the stack, as far as they are known."""
+
+    state: str
+    known: tuple[str | None, ...]
+
+
+def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, float] | None:
+    """Read a label where only the top of the stack is known: what is known then, and what is paid. None: it depends on what is
+    below, or no rule reads the label and `otherwise` is an error.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> advance(catalogue("letter"), View("u0", ("#", BOTTOM)), frozenset("A"))
+    (View(state='u0', known=('A', '#', None)), -0.01)
+    """
+    state, known, paid = view.state, view.known, 0.0
+    for silent in range(MOST_SILENT):
+        if not known:
+            return None
+        rule = machine.rule(state, label if not silent else None, known[0])
+        if rule is not None:
+            below = known if known[0] is BOTTOM else known[1:]
+            state, known, paid = rule.target, (*rule.replacement(known[0]), *below), paid + rule.reward
+        elif silent:
+            return View(state, known), paid
+        elif machine.otherwise.action == "error":
+            return None
+        else:
+            state, paid = machine.otherwise.target or state, machine.otherwise.reward
+        if state in machine.final:
+            return View(state, known), paid
+    return None
+
+
+def _find_paying_loops(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+    """A loop of each state that has one. A machine that never ends is meant to go on."""
+    looks, told = iter(range(MOST_LOOKS)), set[str]()
+    labels = {state: _list_labels(machine, state, rules) for state in machine.states} if machine.final else {}
+    for head in rules:
+        if head.state in labels and head.state not in told:
+            loop = _find_loop(machine, head, labels[head.state], looks)
+            if loop is not None:
+                told.add(head.state)
+                yield _tell_loop(head, *loop)
+
+
+def _find_loop(
+    machine: PushdownSystem, head: Head, labels: list[Label], looks: Iterator[int]
+) -> tuple[tuple[Label, ...], float] | None:
+    """A word that pays and leads back to a head without ever looking below its symbol or leaving its state."""
+    start: tuple[str | None, ...] = (head.top,)
+    best: dict[tuple[str | None, ...], tuple[float, tuple[Label, ...]]] = {start: (0.0, ())}
+    for _ in range(2 * KNOWN):
+        before = dict(best)
+        for (known, (paid, word)), label in product(before.items(), labels):
+            found = advance(machine, View(head.state, known), label) if next(looks, None) is not None else None
+            if found is None or found[0].state != head.state or len(found[0].known) > KNOWN:
+                continue
+            after, gained = found[0].known, paid + found[1]
+            if after == start and gained > 0:
+                return (*word, label), gained
+            if gained > best.get(after, (-inf, ()))[0]:
+                best[after] = gained, (*word, label)
+        if best == before:
+            break
+    return None
+
+
+def _tell_loop(head: Head, word: tuple[Label, ...], gained: float) -> Finding:
+    top = "the empty stack" if head.top is None else f"top {head.top}"
+    said = f"in state `{head.state}` with {top}, the word `{word_text(word)}` pays {number_text(gained)}"
+    return Finding("W0606", f"{said} and changes nothing: repeated, it may pay more than ending")
+
+
+def _list_labels(machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]) -> list[Label]:
+    """A label for each rule of a state."""
+    found: dict[Label, None] = {}
+    for head, applying in rules.items():
+        for rule in applying if head.state == state else ():
+            for cube in machine.alphabet.cubes(rule.guard) if not rule.silent else ():
+                label = machine.alphabet.smallest(cube)
+                if machine.rule(state, label, head.top) is rule:
+                    found[label] = None
+                    break
+    return list(found)

@@ -194,3 +194,12 @@ def label_text(label: Iterable[str]) -> str:
     ('{a, t}', '{}')
     """
     return "{" + ", ".join(sorted(label)) + "}"
+
+
+def word_text(word: Iterable[Label]) -> str:
+    """A word as the command reads it: `pdrm step FILE WORD`.
+
+    >>> word_text([frozenset("d"), frozenset("dt"), frozenset()])
+    'd d+t -'
+    """
+    return " ".join("+".join(sorted(label)) or "-" for label in word)

@@ -18,6 +18,7 @@ from pdrm.lazy import lazy
 if TYPE_CHECKING:
     from pdrm.product.finite_product import FiniteProduct
     from pdrm.product.potentials import Shaping
+    from pdrm.product.task_findings import inspect_task
     from pdrm.product.views import FullStack, TopK, View
     from pdrm.product.wrapping import MachineEnv, wrap, wrap_vector
 
@@ -30,6 +31,7 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "FullStack",
     "View",
     "FiniteProduct",
+    "inspect_task",
 ]
 
 __getattr__, __dir__ = lazy(__name__)
