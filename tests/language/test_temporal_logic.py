@@ -164,9 +164,22 @@ def test_formulas_that_would_take_for_ever_are_refused_soon():
 
 
 def test_options_that_cannot_be():
-    for change in ({"accept": "last"}, {"fail": "never"}, {"reward": "much"}):
+    wrong = {
+        "accept": "last",
+        "fail": "never",
+        "reward": "much",
+        "events": "ab",
+        "exclusive": ("a", "b"),
+        "name": "a b",
+    }
+    for option, value in wrong.items():
         with pytest.raises(pdrm.PdrmError):
-            pdrm.from_ltlf("F a", **change)
+            pdrm.from_ltlf("F a", **{option: value})
+        with pytest.raises(pdrm.PdrmError):
+            pdrm.from_regex('"a"', **{option: value})
+    for make in (pdrm.from_ltlf, pdrm.from_regex):
+        with pytest.raises(BadSetting, match="is a text"):
+            make(7)
     with pytest.raises(BadSetting, match="says that the word is complete"):
         pdrm.from_ltlf("F end", accept="end")
 

@@ -7,7 +7,7 @@ is the set of positions that the last label may have been (Glushkov 1961), so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import or_
 from typing import Any
@@ -16,9 +16,9 @@ from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
 from pdrm.language import grammar_text as text_form
 from pdrm.language.acceptors import Acceptor, LabelMoves, placing, reward_machine
 from pdrm.language.grammar_text import Choice, Expression, Reads, Repeat, read_expression
-from pdrm.language.task_text import END, TaskOptions, TaskText, read_task_text
+from pdrm.language.task_text import END, TaskOptions, TaskText, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT, reading, spend
-from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.decision_diagrams import FALSE, Diagrams
 from pdrm.machines.guards import events_of
 from pdrm.machines.reward_machine import RewardMachine
@@ -34,8 +34,8 @@ def from_regex(  # noqa: PLR0913 - the options of a task, each with a name
     reward: float = 1.0,
     fail: float | str | None = None,
     step: float = 0.0,
-    events: Sequence[str] = (),
-    exclusive: Sequence[Sequence[str]] | None = None,
+    events: Iterable[str] = (),
+    exclusive: Iterable[Iterable[str]] | None = None,
 ) -> RewardMachine:
     """The reward machine of a regular expression whose letters are events in double quotes, in the notation of grammars.
 
@@ -52,14 +52,9 @@ def from_regex(  # noqa: PLR0913 - the options of a task, each with a name
     step: paid for every label. events: more events that labels may hold; a label that nothing in the expression reads is passed over.
     exclusive: groups of events of which a label holds at most one; None: all events are one group, () none are.
     """
-    options = TaskOptions(
-        accept,
-        reward,
-        fail,
-        step,
-        events=tuple(events),
-        exclusive=None if exclusive is None else tuple(map(tuple, exclusive)),
-    )
+    check_text(expression, 'pdrm.from_regex(\'"a" "b"*\')')
+    groups = None if exclusive is None else groups_of(exclusive)
+    options = TaskOptions(accept, reward, fail, step, {}, names_of("events", events), groups)
     with reading("<regex>"):
         return _build(read_task_text(expression, "<regex>", KIND, name, options), "<regex>")
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where, did_you_mean
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
+from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.rewards import Written, reward_of
 
 IGNORE = "ignore"
@@ -67,7 +68,9 @@ class TaskOptions:
             object.__setattr__(self, "fail", _number("fail", self.fail))
         paid = {name: _number(f"complete {name}", number) for name, number in dict(self.complete).items()}
         object.__setattr__(self, "complete", paid)
-        object.__setattr__(self, "events", tuple(self.events))
+        object.__setattr__(self, "events", names_of("events", self.events))
+        if self.exclusive is not None:
+            object.__setattr__(self, "exclusive", groups_of(self.exclusive))
 
     @property
     def paid_for_failing(self) -> float:
@@ -94,6 +97,17 @@ class TaskText:
 
 
 KEYWORDS = tuple(one.name for one in fields(TaskOptions))
+
+
+def groups_of(exclusive: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
+    return Alphabet((), exclusive).exclusive  # type: ignore[arg-type] # it takes lists, too
+
+
+def check_text(text: object, example: str) -> None:
+    """Refuse what is not a text, where a task is given as one."""
+    if not isinstance(text, str):
+        raise BadSetting(f"the task is a text, not {str(text)[:40]!r}", fix=f"write {example}")
 
 
 def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:

@@ -9,30 +9,30 @@ future and future inside past. Events are asked before all else in a diagram, so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
 from pdrm.errors import BadSetting, TooLarge, Where
 from pdrm.language.acceptors import Acceptor, LabelMoves, placing, reward_machine
 from pdrm.language.source import Line, split_lines
-from pdrm.language.task_text import END, TaskOptions, read_task_text
+from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
 from pdrm.language.temporal_formulas import Temporal, events_in, parse_task, subformulas
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
-from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
 from pdrm.machines.reward_machine import RewardMachine
 
 
 def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     formula: str,
-    events: Sequence[str] | None = None,
+    events: Iterable[str] | None = None,
     *,
     accept: str = "first",
     reward: float = 1.0,
     fail: float | str | None = None,
     step: float = 0.0,
-    exclusive: Sequence[Sequence[str]] = (),
+    exclusive: Iterable[Iterable[str]] = (),
     name: str = "formula",
 ) -> RewardMachine:
     """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.temporal_formulas`).
@@ -50,13 +50,9 @@ def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     >>> print(*machine.transitions, sep="; ")
     u0 -> u1 : a, 0; u1 -> done : b, 1
     """
+    check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
     options = TaskOptions(
-        accept,
-        reward,
-        fail,
-        step,
-        events=() if events is None else tuple(events),
-        exclusive=tuple(map(tuple, exclusive)),
+        accept, reward, fail, step, {}, () if events is None else names_of("events", events), groups_of(exclusive)
     )
     with reading("<formula>"):
         return build(split_lines(formula, "<formula>"), "<formula>", name, options)
