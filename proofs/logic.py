@@ -284,6 +284,7 @@ def check_expressions(seed: int, expressions: int = FORMULAS, words: int = WORDS
             run = at_first.run([frozenset(letter) for letter in word])
             read = len(word) - run.unread if run.finished else None
             assert read == first, f"{text} on {word!r}: done after {read}, should be {first}"
-            counts += Counter(cases=1, matched=int(wanted))
+            counts["cases"] += 1
+            counts["matched"] += wanted
         counts += Counter(expressions=1, states=len(at_end.states))
     return counts
