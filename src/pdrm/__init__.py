@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pdrm.language.loading import catalogue, load, parse, save
     from pdrm.language.regular_expressions import from_regex
     from pdrm.language.temporal_logic import from_ltlf
-    from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO
+    from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO, Summary
     from pdrm.learning.run import train
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
@@ -64,6 +64,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "QLearning",
     "CpRM",
     "Hierarchical",
+    "Summary",
     "CountingQ",
     "PPO",
     "RecurrentPPO",

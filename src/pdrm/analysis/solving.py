@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from pdrm.analysis.values import check_discount
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import BadSetting, StochasticMoves, UndefinedMove, UnknownConfiguration, did_you_mean
+from pdrm.errors import BadSetting, UndefinedMove, UnknownConfiguration, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.summaries import HEIGHT, Size, Summaries, rest_table, world_of
+from pdrm.product.summaries import HEIGHT, Size, Summaries, check_deterministic, rest_table, world_of
 from pdrm.task import DomainLike, MachineLike, Task
 
 PRECISION = 1e-12
@@ -176,6 +174,7 @@ class Solution:
 
     def record_at(self, s: int, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
+        self._number(s, u, stack)
         return {
             "s": s,
             "where": self.domain.describe(s),
@@ -240,7 +239,7 @@ def solve(
     if not 0 < precision < 1:
         raise BadSetting(f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6")
     domain, pushdown = chosen.finite, chosen.pushdown
-    _refuse_chance(domain)
+    check_deterministic(domain)
     table = tabulate(pushdown, domain.labels)
     summaries = Summaries(world_of(domain.arrays), table, discount, precision=precision)
     states = {state: number for number, state in enumerate((*pushdown.states, *pushdown.final))}
@@ -249,21 +248,3 @@ def solve(
     for one in solution.begins:
         solution.value(one.s, one.u, one.stack)
     return solution
-
-
-def _refuse_chance(domain: FiniteDomain) -> None:
-    """Refuse a domain in which an action can have two outcomes."""
-    arrays = domain.arrays
-    likely = arrays.probability > 0
-    first, different = likely.argmax(axis=2)[..., np.newaxis], np.zeros(likely.shape[:2], np.bool_)
-    for array in (arrays.next, arrays.label, arrays.reward):  # the same outcome, listed twice, is one
-        different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
-    wrong = different & ~arrays.terminal[:, np.newaxis]
-    if wrong.any():
-        s, action = np.argwhere(wrong)[0].tolist()
-        chances = ", ".join(f"{chance:g}" for chance in arrays.probability[s, action] if chance > 0)
-        raise StochasticMoves(
-            f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in state {s} ({domain.describe(s)})"
-            f" has outcomes with chances {chances}",
-            fix=f"pdrm check-k {domain.name} bounds its values",
-        )

@@ -34,6 +34,7 @@ COMMANDS = {
     "domains": "train_commands",
     "check-k": "k_commands",
     "verify": "k_commands",
+    "solve": "solve_command",
     "sizes": "size_command",
     "bench": "bench_command",
     "run": "study_commands",

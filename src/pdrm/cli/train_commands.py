@@ -51,7 +51,7 @@ def train(
     agent: Annotated[
         str | None,
         typer.Option(
-            help="q, cprm (counterfactual), hrm (options), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
+            help="q, cprm (counterfactual), hrm (options), summary (whole stack, ours), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
             "(recurrent), dqn, sac. [q; ppo for WaterWorld]"
         ),
     ] = None,

@@ -372,6 +372,43 @@ class Hierarchical(Tabular):
             raise _bad_setting(self, "r_minus", self.r_minus, wanted, f"{self.r_plus - 1.0!r}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(Agent):
+    """Ours: learns the moves of an environment in which they are deterministic, and from them what each stack symbol is worth as a function of
+    what lies below (summaries). It acts with the whole stack in view, also at heights that it never met.
+
+    >>> Summary().k
+    'full'
+    """
+
+    name: ClassVar[str] = "summary"
+
+    k: int | str = FULL
+    episodes: int = 500
+    """Training episodes."""
+    discount: float = 0.99
+    """γ, below 1."""
+    precision: float = 1e-9
+    """Gains of operators that are let go, as a share of the largest value: fewer lines, and values that are less exact."""
+    step_limit: int | None = None
+    """Steps after which an episode is cut off; None: the domain's own limit."""
+    test_every: int = 10
+    """Training episodes between two tests."""
+    test_episodes: int = 10
+    """Greedy episodes per test."""
+
+    def __post_init__(self) -> None:
+        Agent.__post_init__(self)
+        if self.k != FULL:
+            raise BadSetting(f"agent `{self.name}` sees the whole stack, not {self.k} symbols", fix="--k full")
+        if not self.discount < 1:
+            raise _bad_setting(self, "discount", self.discount, "a number from 0 to below 1", "0.99")
+
+    @property
+    def total(self) -> int:
+        return self.episodes
+
+
 # --- Deep agents
 
 TESTS_PER_RUN = 20
@@ -559,7 +596,8 @@ class SAC(OffPolicy):
 # --- The agents by name, and what they are set to unless something else is given
 
 AGENTS: dict[str, type[Agent]] = {
-    kind.name: kind for kind in (QLearning, CpRM, Hierarchical, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
+    kind.name: kind
+    for kind in (QLearning, CpRM, Hierarchical, Summary, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
 }
 """Every agent, by its name."""
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
@@ -696,6 +734,8 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
     if kind.deep:
         return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
     given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
+    if kind is Summary:  # it needs far fewer episodes, and has no learning rate
+        return {"discount": given["discount"]} if "discount" in given else {}
     own = isinstance(task.machine, CountingRewardAutomaton) or (task.text is None and task.machine.name in COUNTED)
     return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and not own else {})}
 

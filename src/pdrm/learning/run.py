@@ -56,6 +56,7 @@ from pdrm.learning.agents import (
     Agent,
     CountingQ,
     Deep,
+    Summary,
     agent_for,
     check_known,
     read_agent,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from pdrm.learning.replays import Replay
     from pdrm.learning.tabular.evaluation import Moment, Trained
     from pdrm.learning.tabular.policy import AnyPolicy
+    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
 RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt", ".progress"
@@ -214,6 +216,10 @@ def begin(specs: Sequence[RunSpec]) -> Learner:
 
         columns = zip(*((spec.task, spec.agent, spec.seed) for spec in specs), strict=True)
         return DeepLearner(*columns)
+    if isinstance(first.agent, Summary):
+        from pdrm.learning.tabular.summary_learner import SummaryLearner  # noqa: PLC0415
+
+        return SummaryLearner(first.task, first.agent, first.seed)
     from pdrm.learning.tabular.tabular_learner import TabularLearner  # noqa: PLC0415 - Numba is loaded when something is learnt
 
     return TabularLearner(first.task, first.agent, first.seed)
@@ -593,7 +599,7 @@ class Run:
         return read_json(self.folder / TIMING, {"seconds": number, **texts}, optional={"side_by_side": int})
 
     @property
-    def policy(self) -> AnyPolicy | DeepPolicy:
+    def policy(self) -> AnyPolicy | SummaryPolicy | DeepPolicy:
         """What was learnt: a table by what is seen, or networks that act step by step."""
         if not (self.folder / POLICY).exists():
             raise no_run(self.folder)

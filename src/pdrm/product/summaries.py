@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import DomainArrays
-from pdrm.errors import BadSetting, ProductTooLarge
+from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
+from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
 from pdrm.machines.tables import Integers, Symbols, Table
 from pdrm.product.hash_kernel import Index
 from pdrm.product.heads import Heads, Silence, find_heads, measure_silence
@@ -52,6 +52,7 @@ from pdrm.product.summary_kernel import (
     Store,
     World,
     compact,
+    enqueue,
     find_entry,
     settle,
 )
@@ -141,11 +142,18 @@ class Summaries:
     (91356.433, True)
 
     `precision`: the error of values to aim at, as a share of the largest value there can be.
-    `extent`: no value is farther from 0 than this; bounds are looked for where it is not given.
+    `largest_unknown`: moves that are not known may become known (see `note`), and the environment then pays no more than this, or less
+    than its negative; None: what is not known cannot be done.
     """
 
     def __init__(
-        self, world: World, table: Table, discount: float, *, precision: float = 1e-6, extent: float | None = None
+        self,
+        world: World,
+        table: Table,
+        discount: float,
+        *,
+        precision: float = 1e-6,
+        largest_unknown: float | None = None,
     ) -> None:
         self.world, self.table, self.discount, self.precision = world, table, discount, precision
         self.heads: Heads = find_heads(table)
@@ -154,7 +162,7 @@ class Summaries:
         if places * states * symbols > MOST_HEADS:
             fault = f"{places:,} environment states, {states} machine states and {symbols} stack symbols are too many"
             raise ProductTooLarge(fault, fix="use a smaller domain or machine")
-        self.scale = self._measure(extent)
+        self.scale = self._measure(largest_unknown)
         self.store = _room(places, states, symbols)
         self._residual: tuple[int, Floats] | None = None
 
@@ -265,6 +273,12 @@ class Summaries:
         while (status := settle(self.heads, self.world, self.scale, self.store, VISITS_AT_ONCE)) != DONE:
             self._make_room(status)
 
+    def note(self, place: int) -> None:
+        """Have the entries of an environment state visited again, because a move there has become known in `world`."""
+        for x in self.store.entry[place].ravel().tolist():
+            if x != NONE:
+                enqueue(self.store, x)
+
     def _find(self, place: int, state: int, symbol: int) -> int:
         """The number of an entry, settled."""
         while (x := find_entry(self.store, self.scale.lowest, place, state, symbol)) == NONE:
@@ -372,22 +386,23 @@ class Summaries:
 
     # --- Between which numbers values are
 
-    def _measure(self, extent: float | None) -> Scale:
+    def _measure(self, largest_unknown: float | None) -> Scale:
         world, heads, gap = self.world, self.heads, 1 - self.discount
-        lowest, highest = self._bound_all() if extent is None else (-extent, extent)
+        lowest, highest = self._bound_all(largest_unknown or 0.0)
+        unknown = -inf if largest_unknown is None else highest
         shape = len(world.terminal), len(heads.silent), heads.symbols
         lows, highs = np.full(shape, lowest), np.full(shape, highest)
         lows[:, heads.first_final :] = highs[:, heads.first_final :] = 0.0
         largest = max(highest, -lowest, float(np.finfo(np.float64).tiny))
-        if extent is None and self.silence.longest is not None:
-            bound_by_top(heads, world, self.discount, lows, highs, MOST_SWEEPS, 1e-6 * largest)
+        if self.silence.longest is not None:
+            bound_by_top(heads, world, self.discount, lows, highs, unknown, MOST_SWEEPS, 1e-6 * largest)
         low, high = lows.min(axis=2).ravel() - 1e-9 * largest, highs.max(axis=2).ravel() + 1e-9 * largest
         largest = float(max(np.abs(low).max(), np.abs(high).max()))
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
         chain = self.silence.pushed + self.silence.most(HEIGHT) * (1 + self.silence.pushed)
         return Scale(_list_powers(self.discount), low, high, lowest, tolerance, tolerance / (1 + chain))
 
-    def _bound_all(self) -> tuple[float, float]:
+    def _bound_all(self, more: float) -> tuple[float, float]:
         """No value is less than the one or more than the other: as if every step paid the least, or the most, that any pays."""
         known, silent = self.world.next >= 0, self.table.silent[self.table.silent >= 0]
         own = self.world.reward[known] if known.any() else np.zeros(1)
@@ -396,7 +411,8 @@ class Summaries:
             moves += int(np.ceil(self.silence.each * self.silence.pushed / gap))
         bounds = []
         for extreme in (np.min, np.max):
-            step, free = extreme([*own, 0.0]) + extreme(self.table.reward), extreme([*self.table.reward[silent], 0.0])
+            step = extreme([*own, -more, more]) + extreme(self.table.reward)
+            free = extreme([*self.table.reward[silent], 0.0])
             bounds.append(float((step + moves * free) / gap + moves * free) * (1 + 1e-9))
         return bounds[0], bounds[1]
 
@@ -439,6 +455,24 @@ def world_of(arrays: DomainArrays) -> World:
         for array in (arrays.next, arrays.label, arrays.reward)
     )
     return World(following.astype(np.int32), label.astype(np.int32), reward.astype(np.float64), arrays.terminal)
+
+
+def check_deterministic(domain: FiniteDomain) -> None:
+    """Refuse a domain in which an action can have two outcomes."""
+    arrays = domain.arrays
+    likely = arrays.probability > 0
+    first, different = likely.argmax(axis=2)[..., np.newaxis], np.zeros(likely.shape[:2], np.bool_)
+    for array in (arrays.next, arrays.label, arrays.reward):  # the same outcome, listed twice, is one
+        different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
+    wrong = different & ~arrays.terminal[:, np.newaxis]
+    if wrong.any():
+        s, action = np.argwhere(wrong)[0].tolist()
+        chances = ", ".join(f"{chance:g}" for chance in arrays.probability[s, action] if chance > 0)
+        raise StochasticMoves(
+            f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in state {s} ({domain.describe(s)})"
+            f" has outcomes with chances {chances}",
+            fix=f"pdrm check-k {domain.name} bounds its values",
+        )
 
 
 # --- Room

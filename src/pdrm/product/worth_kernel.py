@@ -215,12 +215,12 @@ def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: 
 
 @njit(cache=True)
 def bound_by_top(
-    heads: Heads, world: World, discount: float, low: Floats, high: Floats, sweeps: int, close: float
+    heads: Heads, world: World, discount: float, low: Floats, high: Floats, unknown: float, sweeps: int, close: float
 ) -> int:
     """Narrow bounds [environment state, machine state, symbol] of all values, seeing the top symbol only; the sweeps it took.
 
-    When the symbol is popped, any symbol may be revealed: the one with the least value (for `low`), or the greatest. `close`: end once a sweep changes
-    less.
+    When the symbol is popped, any symbol may be revealed: the one with the least value (for `low`), or the greatest. `unknown`: what a move that is
+    not known may be worth at most. `close`: end once a sweep changes less.
     """
     places, states, symbols = low.shape
     least, most = np.empty((places, states)), np.empty((places, states))
@@ -243,7 +243,10 @@ def bound_by_top(
                             rule, place, r, discounted = silent, s, heads.reward[silent], 1.0
                         else:
                             place = world.next[s, a]
-                            if place < 0 or world.terminal[s]:
+                            if world.terminal[s]:
+                                continue
+                            if place < 0:
+                                above = max(above, unknown)
                                 continue
                             rule = heads.move[u, world.label[s, a], z]
                             if rule < 0:

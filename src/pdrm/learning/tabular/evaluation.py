@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.errors import WrongPolicy
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
 from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
@@ -18,12 +18,15 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 
+if TYPE_CHECKING:
+    from pdrm.learning.tabular.summary_policy import SummaryPolicy
+
 
 class Player:
     """Acts greedily through one episode, ties broken at random: with a plain policy step by step, with a hierarchical one
     option by option, each followed until it is achieved or the machine moves."""
 
-    def __init__(self, policy: AnyPolicy, machine: AnyMemory, rng: np.random.Generator) -> None:
+    def __init__(self, policy: AnyPolicy | SummaryPolicy, machine: AnyMemory, rng: np.random.Generator) -> None:
         self._policy, self._machine, self._rng = policy, machine, rng
         self._option: int | None = None
         self.option: str | None = None
@@ -90,7 +93,7 @@ class Trained:
     ('home', 100005.0)
     """
 
-    policy: AnyPolicy
+    policy: AnyPolicy | SummaryPolicy
     domain: FiniteDomain
     machine: AnyMemory
     step_limit: int | None = None  # steps after which an episode is truncated; None: the domain's own limit
@@ -99,10 +102,7 @@ class Trained:
 
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
-        reached = self.policy.q_table.environment_state.max(initial=0)
-        if self.policy.actions != self.domain.actions or reached >= self.domain.states:
-            fault = f"the policy was learnt in a domain with other actions or states than `{self.domain.name}`"
-            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
+        self.policy.check_domain(self.domain)
 
     def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""

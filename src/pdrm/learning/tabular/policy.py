@@ -50,6 +50,7 @@ from pdrm.product.views import FullStack, TopK, View
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
+    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 VERSION = 1
 ARRAYS = ".npz"
@@ -97,6 +98,13 @@ class TabularPolicy:
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
         return self.q_table.seen(row)
+
+    def check_domain(self, domain: FiniteDomain) -> None:
+        """Raise unless the policy can act in this domain."""
+        reached = self.q_table.environment_state.max(initial=0)
+        if self.actions != domain.actions or reached >= domain.states:
+            fault = f"the policy was learnt in a domain with other actions or states than `{domain.name}`"
+            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
     def check_machine(self, machine: AnyMachine) -> None:
         """Raise unless the policy was learnt with this machine."""
@@ -230,7 +238,7 @@ def option_texts(options: Iterable[Option]) -> tuple[str, ...]:
     return tuple("" if rule is None else str(rule) for rule in options)
 
 
-def load_policy(path: str | Path) -> AnyPolicy:
+def load_policy(path: str | Path) -> AnyPolicy | SummaryPolicy:
     """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)
     beside = file.with_suffix(".json")
@@ -249,6 +257,10 @@ def load_policy(path: str | Path) -> AnyPolicy:
             raise _damaged(file, f"it does not match the fingerprint in {beside.name}")
         if description.get("pdrm_policy") != VERSION:
             raise _damaged(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
+        if description.get("kind") == "summary":
+            from pdrm.learning.tabular.summary_policy import read_summary_policy  # noqa: PLC0415 - one agent needs it
+
+            return read_summary_policy(arrays, description)
         return _policy_from(arrays, description)
     except PdrmError:
         raise

@@ -1,0 +1,100 @@
+"""`pdrm solve`: the optimal value and actions with the whole stack in view, at the starts or at any stack."""
+
+from __future__ import annotations
+
+from shlex import quote
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pdrm.cli.output import Json, coloured, next_command, print_json
+from pdrm.errors import BadSetting
+
+if TYPE_CHECKING:
+    from pdrm.analysis.solving import Solution
+
+SHOWN = 10
+"""Starts that are printed."""
+LONGEST_SHOWN = 12
+"""Symbols of a stack that are printed."""
+
+
+def solve(
+    domain: Annotated[str, typer.Argument(help="A domain of the catalogue, or a domain's file.")],
+    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for the domain]")] = None,
+    stack: Annotated[str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")] = None,
+    state: Annotated[int | None, typer.Option(help="The environment state's number. [the first start's]")] = None,
+    machine_state: Annotated[
+        str | None, typer.Option("--in", help="The machine state, by name. [the first start's]")
+    ] = None,
+    precision: Annotated[float, typer.Option(help="The error to aim at, as a share of the largest value.")] = 1e-12,
+    as_json: Json = False,
+) -> None:
+    """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
+
+    The domain's moves must be deterministic (its starts may be random). A step limit is not part of the problem.
+
+    Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
+    """
+    from pdrm.analysis.solving import solve as find
+    from pdrm.learning.agents import PAPER_SETTINGS
+    from pdrm.task import Task
+
+    task = Task(domain, machine)
+    gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
+    begun = monotonic()
+    solution = find(task, discount=gamma, precision=precision)
+    asked = None
+    if stack is not None or state is not None or machine_state is not None:
+        if not solution.begins:
+            raise BadSetting("no start has a chance", fix="name all three: --state 0 --in u0 --stack '#'")
+        first = solution.begins[0]
+        symbols = first.stack if stack is None else tuple(stack.split())
+        asked = solution.record_at(
+            first.s if state is None else state, first.u if machine_state is None else machine_state, symbols
+        )
+    record = {**solution.record(), **({} if asked is None else {"asked": asked})}
+    record["seconds"] = round(monotonic() - begun, 3)
+    record["step_limit"] = None
+    if as_json:
+        print_json(record)
+        return
+    _print(solution, record, asked)
+    given = "" if machine is None else f" --machine {quote(machine)}"
+    next_command(f"pdrm train {quote(domain)}{given} --agent summary")
+
+
+def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | None) -> None:
+    size = solution.size
+    typer.echo(
+        f"{record['domain']} with machine {record['machine']}, discount {record['discount']:g},"
+        f" no step limit (the domain's is {solution.domain.step_limit:,})"
+    )
+    typer.echo(
+        f"value from the start {coloured(_number(record['value_from_start']), bold=True)}"
+        f", proved to ± {record['error']:.2g} ({record['relative_error']:.1g} of it)"
+    )
+    for one in [asked] if asked is not None else record["starts"][:SHOWN]:
+        best = " or ".join(one["actions"]) or "(the episode is over)"
+        chance = f"{one['chance']:.3g} of episodes: " if one.get("chance", 1.0) < 1 else ""
+        typer.echo(f"  {chance}state {one['s']} ({one['where']}), {one['state']}, stack {_stack(one['stack'])}")
+        typer.echo(f"    value {_number(one['value'])}; best: {coloured(best, fg='green')}")
+        if asked is not None:
+            typer.echo("    " + ", ".join(f"{name} {_number(value)}" for name, value in one["action_values"].items()))
+    if asked is None and len(record["starts"]) > SHOWN:
+        typer.echo(f"  … ({len(record['starts'])} starts)")
+    typer.echo(
+        f"kept: {size.entries:,} entries, {size.exits:,} exits, {size.lines:,} lines: {size.numbers:,} numbers;"
+        f" {record['seconds']:.1f} s"
+    )
+
+
+def _stack(stack: list[str]) -> str:
+    shown = " ".join(stack[:LONGEST_SHOWN]) or "(empty)"
+    return f"{shown} … ({len(stack)} symbols)" if len(stack) > LONGEST_SHOWN else shown
+
+
+def _number(value: float) -> str:
+    return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.3f}"

@@ -1,0 +1,93 @@
+"""Looking for what is not known yet, in Numba: the way, over moves that are known, to an action that was never tried."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pdrm.machines.tables import Integers, Table
+from pdrm.product.summary_kernel import World
+
+NEAREST, RICHEST = range(2)
+"""Which action is looked for: the one in the fewest steps, or the one before which most has been paid."""
+
+
+@njit(cache=True)
+def seek(world: World, table: Table, s: int, u: int, stack: Integers, left: int, goal: int, turn: int) -> Integers:
+    """The actions that lead to one never tried, itself the last, in at most `left` steps; none where there is no such way.
+
+    The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `stack`
+    is top first; `turn` says which of several untried actions comes first.
+    """
+    places, actions = world.next.shape
+    states, symbols = table.silent.shape
+    room = places * states * symbols + 1
+    place, state, top = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    origin, did, depth, gain = (
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty(room),
+    )
+    met = np.zeros((places, states, symbols), np.bool_)
+    # Stacks as cells: a symbol, and the cell below; cell 0 is the empty stack.
+    cells = 4 * room + len(stack) + 64
+    symbol, below = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
+    made = 1
+    here = 0
+    for i in range(len(stack) - 1, -1, -1):
+        symbol[made], below[made] = stack[i], here
+        here = made
+        made += 1
+    place[0], state[0], top[0], origin[0], did[0], depth[0], gain[0] = s, u, here, -1, -1, 0, 0.0
+    met[s, u, symbol[here]] = True
+    count, first, best, best_action = 1, 0, -1, -1
+    while first < count:
+        node = first
+        first += 1
+        if depth[node] >= left:
+            break
+        for offset in range(actions):
+            a = (offset + turn) % actions
+            after = world.next[place[node], a]
+            if after < 0:
+                if best < 0 or (goal == RICHEST and gain[node] > gain[best]):
+                    best, best_action = node, a
+                continue
+            if goal == NEAREST and best >= 0:
+                continue
+            # The machine reads the label, and takes its silent moves.
+            at, now, paid = top[node], state[node], world.reward[place[node], a]
+            move = table.move[now, world.label[place[node], a], symbol[at]]
+            if move < 0:
+                continue
+            full = False
+            while move >= 0:
+                if table.pops[move]:
+                    at = below[at]
+                if made + table.pushes[move] >= cells:
+                    full = True
+                    break
+                for i in range(table.pushes[move]):
+                    symbol[made], below[made] = table.push[move, i], at
+                    at = made
+                    made += 1
+                now = table.target[move]
+                paid += table.reward[move]
+                move = table.silent[now, symbol[at]]
+            if full or now >= table.first_final or world.terminal[after] or met[after, now, symbol[at]]:
+                continue
+            met[after, now, symbol[at]] = True
+            place[count], state[count], top[count], origin[count], did[count] = after, now, at, node, a
+            depth[count], gain[count] = depth[node] + 1, gain[node] + paid
+            count += 1
+        if goal == NEAREST and best >= 0:
+            break
+    if best < 0:
+        return np.zeros(0, np.int32)
+    way = np.empty(depth[best] + 1, np.int32)
+    way[depth[best]] = best_action
+    while origin[best] >= 0:
+        way[depth[best] - 1] = did[best]
+        best = origin[best]
+    return way

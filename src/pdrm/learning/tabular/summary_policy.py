@@ -1,0 +1,228 @@
+"""What the agent `summary` has learnt: the moves that it has experienced, from which it acts with the whole stack in view.
+
+The operators (`product/summaries`) follow from the moves and the machine, so only the moves are saved: a few numbers for every environment
+state and action. They are found again when the policy is first asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
+from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse
+from pdrm.learning.tabular.policy_table import Memory, PolicyRow
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.tables import Symbols, Table, tabulate
+from pdrm.product.summaries import Summaries
+from pdrm.product.summary_kernel import NONE, World
+from pdrm.product.views import FullStack
+
+if TYPE_CHECKING:
+    from pdrm.drawing.rows import Rows
+
+VERSION = 1
+KIND = "summary"
+CLOSE = 1e-9
+"""Values that differ by less than this share of the largest count as equal."""
+
+
+def nothing_known(states: int, actions: int) -> World:
+    """A world of which nothing has been experienced."""
+    return World(
+        np.full((states, actions), NONE, np.int32),
+        np.zeros((states, actions), np.int32),
+        np.zeros((states, actions)),
+        np.zeros(states, np.bool_),
+    )
+
+
+def copy_world(world: World) -> World:
+    """The same moves, whatever becomes of these."""
+    return World(world.next.copy(), world.label.copy(), world.reward.copy(), world.terminal.copy())
+
+
+def check_world(arrays: Arrays, states: int, actions: int, labels: int) -> World:
+    """The experienced moves in arrays that were saved; `ValueError` says what is wrong with them."""
+    new = nothing_known(states, actions)
+    for name, empty in new._asdict().items():
+        found = arrays.get(f"world.{name}")
+        need(
+            (
+                found is not None and found.dtype == empty.dtype and found.shape == empty.shape,
+                f"its `{name}` is another",
+            )
+        )
+    parts: list[Any] = [arrays[f"world.{name}"] for name in World._fields]
+    world = copy_world(World(*parts))
+    need(
+        (within(world.next, NONE, states - 1), "a move leads to no state"),
+        (within(world.label, 0, labels - 1), "a move emits no label"),
+        (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
+    )
+    return world
+
+
+def world_arrays(world: World) -> Arrays:
+    """What is saved of the experienced moves."""
+    return {f"world.{name}": array.copy() for name, array in world._asdict().items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SummaryPolicy:
+    """Acts by the operators of what was experienced, with any stack."""
+
+    about: dict[str, Any]
+    """How it was made: the run's spec, JSON values only."""
+    machine_text: str
+    """The machine it was learnt with, as .pdrm text."""
+    actions: tuple[str, ...]
+    labels: tuple[Label, ...]
+    discount: float
+    world: World
+    """The experienced moves."""
+    _found: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int((self.world.next >= 0).sum())
+
+    def __repr__(self) -> str:
+        return f"<SummaryPolicy of {len(self):,} experienced moves, {len(self.actions)} actions, view {self.view}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    @property
+    def view(self) -> FullStack:
+        """What it sees of the stack: all of it."""
+        return FullStack()
+
+    @property
+    def machine(self) -> PushdownRewardMachine:
+        """The machine it was learnt with."""
+        if "machine" not in self._found:
+            self._found["machine"] = parse(self.machine_text)
+        machine: PushdownRewardMachine = self._found["machine"]
+        return machine
+
+    @property
+    def summaries(self) -> Summaries:
+        """The operators, found when they are first needed."""
+        if "summaries" not in self._found:
+            table: Table = tabulate(self.machine, self.labels)
+            self._found["summaries"] = Summaries(self.world, table, self.discount, precision=1e-9)
+        summaries: Summaries = self._found["summaries"]
+        return summaries
+
+    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+        """The value of each action, -inf where it was never experienced."""
+        states = (*self.machine.states, *self.machine.final)
+        if machine_state not in states:
+            fault = f"`{machine_state}` is not a state of the machine this was learnt with"
+            raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), states))
+        if not 0 <= environment_state < len(self.world.terminal):
+            fault = f"{environment_state!r} is not a state of the environment this was learnt in"
+            raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
+        if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
+            fault = f"{memory!r} is not a stack of the machine this was learnt with"
+            raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
+        symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
+        return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)
+
+    def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
+        """An action of highest value, the first of several."""
+        return int(np.argmax(self.values(environment_state, machine_state, memory)))
+
+    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
+        """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+
+        places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
+        states, symbols = self.machine.states, self.machine.stack
+
+        def make(number: int) -> PolicyRow:
+            rest, place = divmod(number, len(places))
+            state, symbol = divmod(rest, len(symbols))
+            found = self.values(places[place], states[state], (symbols[symbol],)).tolist()
+            values = dict(zip(self.actions, found, strict=False))
+            where = "" if domain is None else domain.describe(places[place])
+            best = max(values, key=values.__getitem__, default="")
+            return PolicyRow(places[place], where, states[state], (symbols[symbol],), best, values)
+
+        return Rows(len(places) * len(states) * len(symbols), make)
+
+    def check_machine(self, machine: AnyMachine) -> None:
+        """Raise unless the policy was learnt with this machine."""
+        if self.machine != machine:
+            fix = "use the machine in its description, or train again"
+            raise WrongPolicy("the policy was learnt with another machine", fix=fix)
+
+    def check_domain(self, domain: FiniteDomain) -> None:
+        """Raise unless the policy can act in this domain."""
+        if (self.actions, self.labels, len(self.world.terminal)) != (domain.actions, domain.labels, domain.states):
+            fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
+            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a `.npz` file and a `.json` beside it."""
+        file = Path(path)
+        if file.suffix != ".npz":
+            raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
+        data = encode_arrays(world_arrays(self.world))
+        description = {
+            "pdrm_policy": VERSION,
+            "kind": KIND,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "view": str(self.view),
+            "actions": list(self.actions),
+            "labels": [sorted(label) for label in self.labels],
+            "discount": self.discount,
+            "machine": self.machine_text,
+            "about": self.about,
+        }
+        write_atomically(file, data)
+        write_atomically(file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode())
+
+
+def find_values(summaries: Summaries, place: int, state: int, symbols: Symbols) -> npt.NDArray[np.float64]:
+    """The values of the actions, -inf where they are not known; equal ones made equal, as far as rounding hides it."""
+    found = summaries.action_values(place, state, symbols)
+    values = np.array([-np.inf if value is None else value for value in found])
+    if not len(values):
+        return np.zeros(summaries.world.next.shape[1])
+    best = values.max(initial=-np.inf)
+    if np.isfinite(best):
+        values[values >= best - CLOSE * max(1.0, abs(best))] = best
+    return values
+
+
+def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
+    """The policy that the arrays and their description are; `ValueError` or `KeyError` where they are damaged."""
+    about, text, actions, labels, discount = (
+        description[name] for name in ("about", "machine", "actions", "labels", "discount")
+    )
+    need(
+        (isinstance(about, dict) and isinstance(text, str), "its description has other types"),
+        (isinstance(actions, list) and all(isinstance(name, str) for name in actions), "its actions are no names"),
+        (isinstance(discount, float) and 0 <= discount < 1, "its discount is none"),
+        (isinstance(labels, list) and all(isinstance(label, list) for label in labels), "its labels are none"),
+    )
+    machine = parse(text)
+    need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
+    events = tuple(frozenset(map(str, label)) for label in labels)
+    states = arrays["world.next"].shape[0] if arrays["world.next"].ndim == 2 else 0
+    world = check_world(arrays, states, len(actions), len(events))
+    policy = SummaryPolicy(about, text, tuple(actions), events, discount, world)
+    assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - looked at above
+    tabulate(machine, events)  # the machine must read the labels
+    return policy

@@ -1,0 +1,104 @@
+"""The agent that acts with the whole stack in view, from the moves that it has experienced."""
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
+from pdrm.learning import load_policy
+from pdrm.learning.agents import agent_for
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, seek
+from pdrm.learning.tabular.summary_learner import SummaryLearner
+from pdrm.task import Task
+
+MAZE = Task("maze-5x5")
+
+
+def best_actions(policy, s, u, stack):
+    values = policy.values(s, u, stack)
+    return {policy.actions[action] for action in np.flatnonzero(values == values.max())}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return pdrm.train(MAZE, pdrm.Summary(episodes=12, test_every=4), folder=tmp_path_factory.mktemp("runs"))
+
+
+def test_it_achieves_the_maze_and_plays_it_again(run):
+    assert run.curve.returns[-1].tolist() == [100_005.0] * 10
+    assert run.evaluate(episodes=3)["ends"] == {"home": 3}
+    assert run.episode()[-1].configuration.state == "home"
+    assert run.result["rows"] > 0
+
+
+def test_it_is_optimal_at_heights_that_it_never_met(run):
+    solution, random = pdrm.solve(MAZE), Random(0)
+    for height in (0, 1, 5, 40, 300):
+        for _ in range(6):
+            s, u = random.randrange(8), random.choice(("search", "return"))
+            stack = tuple(random.choices(MAZE.pushdown.stack, k=height))
+            assert best_actions(run.policy, s, u, stack) == set(solution.actions(s, u, stack)), (s, u, stack)
+
+
+def test_a_run_that_goes_on_is_the_run_that_never_stopped():
+    agent = pdrm.Summary(episodes=8, test_every=2)
+    whole = SummaryLearner(MAZE, agent, seed=3)
+    whole.advance(4)
+    whole.test()
+    saved = whole.snapshot(0)
+    again = SummaryLearner(MAZE, agent, seed=3)
+    again.restore([saved])
+    for learner in (whole, again):
+        learner.advance(4)
+    for one, other in zip(whole.snapshot(0).values(), again.snapshot(0).values(), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(whole.test()[0].returns, again.test()[0].returns)
+
+
+@pytest.mark.parametrize("name", ["counts", "world.next", "world.label", "world.reward"])
+def test_a_damaged_snapshot_is_refused(name):
+    learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
+    saved = learner.snapshot(0)
+    for wrong in (saved[name][:1], np.full_like(saved[name], 10**6 if name != "world.reward" else np.inf)):
+        with pytest.raises(ValueError, match=r"its|a move|a reward"):
+            learner.restore([{**saved, name: wrong}])
+
+
+def test_a_damaged_policy_is_refused(run, tmp_path):
+    policy = run.policy
+    policy.save(tmp_path / "policy.npz")
+    assert load_policy(tmp_path / "policy.npz").act(0, "search", ("#",)) == policy.act(0, "search", ("#",))
+    beside = tmp_path / "policy.json"
+    description = json.loads(beside.read_text())
+    for name, wrong in (("discount", 1.0), ("actions", [1]), ("labels", "u"), ("machine", "nothing")):
+        beside.write_text(json.dumps({**description, name: wrong}))
+        with pytest.raises((BadPolicyFile, pdrm.PdrmError)):
+            load_policy(tmp_path / "policy.npz")
+
+
+def test_what_it_cannot_learn_is_refused():
+    with pytest.raises(StochasticMoves):
+        pdrm.train("letter", pdrm.Summary(episodes=1))
+    with pytest.raises(BadSetting, match="whole stack"):
+        pdrm.Summary(k=1)
+    with pytest.raises(BadSetting, match="below 1"):
+        pdrm.Summary(discount=1.0)
+    assert agent_for(Task("multi-10x10"), "summary").discount == 0.9
+
+
+def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
+    learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
+    learner.advance(3)
+    stack = np.array([1], np.int32)
+    for goal in (NEAREST, RICHEST):
+        way = seek(learner.world, learner.table, 0, 0, stack, 15, goal, 0).tolist()
+        place = 0
+        for action in way[:-1]:
+            place = learner.world.next[place, action]
+            assert place >= 0
+        assert not way or learner.world.next[place, way[-1]] < 0
+    learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
+    assert len(seek(learner.world, learner.table, 0, 0, stack, 15, NEAREST, 0)) == 0
