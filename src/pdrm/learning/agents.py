@@ -406,6 +406,7 @@ class Summary(Agent):
 
     @property
     def total(self) -> int:
+        """Training episodes."""
         return self.episodes
 
 
