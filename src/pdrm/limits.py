@@ -42,6 +42,9 @@ MOST_SECONDS = 10.0
 MOST_DIAGRAM_NODES = 200_000
 """Nodes of the decision diagrams that a formula or a combination of machines is worked out with: some 100 MB."""
 
+MOST_VARIABLES = 300
+"""Events, and operators of a formula, that one diagram may ask for."""
+
 DEEPEST_FORMULA, LONGEST_FORMULA, MOST_OPERATORS = 100, 5_000, 200
 """Operators and parentheses inside each other, words and signs, and different temporal operators of a formula at most."""
 

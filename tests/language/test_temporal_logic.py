@@ -149,6 +149,7 @@ def test_formulas_that_would_take_for_ever_are_refused_soon():
         " & ".join(f"F a{n}" for n in range(40)): TooLarge,
         " <-> ".join(f"a{n}" for n in range(40)): TooManyCases,
         "\n".join(["a &"] * 3000) + " a": TooLarge,
+        "F(" + " | ".join(f"a{n}" for n in range(400)) + ")": TooLarge,
         " & ".join("X " * n + "a" for n in range(60)) + "&\n" + " & ".join("Y " * n + "b" for n in range(60)): None,
         " &\n".join(f"F(a{n} & X F(b{n} & X F(c{n} & X F d{n})))" for n in range(60)): TooLarge,
     }

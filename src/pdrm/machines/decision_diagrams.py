@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import reduce
 
 from pdrm.errors import TooLarge, TooManyCases
-from pdrm.limits import MOST_DIAGRAM_NODES, spend
+from pdrm.limits import MOST_DIAGRAM_NODES, MOST_VARIABLES, spend
 from pdrm.machines.alphabet import MOST_CUBES, Alphabet, Cube
 from pdrm.machines.guards import ALWAYS, And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent
 
@@ -68,6 +68,9 @@ class Diagrams:
 
     def _add(self, variable: int, low: int, high: int) -> int:
         number = len(self.low)
+        if MOST_VARIABLES <= variable < LEAF:
+            fault = f"more than {MOST_VARIABLES} events and temporal operators at once"
+            raise TooLarge(fault, fix="name fewer events, or split the task and combine its machines")
         if not number % AT_ONCE:
             spend(AT_ONCE)
             if number > MOST_DIAGRAM_NODES:
