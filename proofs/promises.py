@@ -123,6 +123,15 @@ PROOFS = (
         check="proofs.combining:check",
     ),
     Proof(
+        name="grammars",
+        group=MACHINES,
+        promise="A machine from a grammar accepts just the words of its language, knows at once when a word can no longer be completed, and a grammar that is refused is shown to be undecidable.",
+        compared="machines of random grammars with a list of the language, all words up to five to nine events, and with a matcher of the same expressions on longer words; refusals with the derivations of the words they show",
+        unit="words",
+        target=2_000_000,
+        check="proofs.grammars:check",
+    ),
+    Proof(
         name="mutations",
         group=MACHINES,
         promise="A damaged file gives a machine or errors that name the place: no traceback, no hang, no memory eaten up.",

@@ -6,6 +6,7 @@ from proofs import (
     combining,
     command_lines,
     exactness,
+    grammars,
     hierarchical,
     jax_machine,
     learners,
@@ -101,6 +102,12 @@ def test_shaping():
     counted = shaping.check(seed=0, products=15)
     assert counted["cases"] == 15
     assert counted["states with other rewards"] > counted["states"] / 2
+
+
+def test_grammars():
+    counted = grammars.check(seed=20, grammars=5)
+    assert counted["cases"] > 2_000
+    assert min(counted[name] for name in ("ambiguous grammars", "grammars that need to look further ahead")) > 0
 
 
 def test_round_trip():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pdrm.language import acceptors, json_form, regular_expressions, syntax, temporal_formulas
+from pdrm.language import acceptors, conflicts, json_form, regular_expressions, shrinking, syntax, temporal_formulas
 from pdrm.learning import run
 from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
@@ -22,6 +22,7 @@ from proofs import (
     combining,
     command_lines,
     exactness,
+    grammars,
     hierarchical,
     jax_machine,
     learners,
@@ -226,3 +227,19 @@ def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
     monkeypatch.setattr(task_findings.task_findings, "advance", generous)
     with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
         task_findings.check(seed=0, tasks=200)
+
+
+def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
+    monkeypatch.setattr(conflicts._Explaining, "_complete", lambda _self, _stack: ((), "start()"))
+    with pytest.raises(AssertionError, match="E0113"):
+        grammars.check(seed=0, grammars=40)
+
+
+def test_a_parser_that_confuses_two_states(monkeypatch):
+    def forgets(move, symbol, below):
+        return move._replace(push=tuple(one for one in fuse_in(move, symbol, below).push if one != below))
+
+    fuse_in = shrinking._fuse_in
+    monkeypatch.setattr(shrinking, "_fuse_in", forgets)
+    with pytest.raises(AssertionError, match="word"):
+        grammars.check(seed=0, grammars=40)

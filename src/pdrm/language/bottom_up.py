@@ -150,11 +150,14 @@ class _Reading:
         return name
 
     def _names(self, number: int) -> tuple[str, ...]:
-        """What a parser state may be called: the symbol that leads to it, or its first item."""
+        """What a parser state may be called: the symbol that leads to it, with the rule it is in, or its item."""
         if number == 0:
             return ("#",)
-        way, dot = min(self.states[number].kernel)
+        way, dot = max(self.states[number].kernel)
         production = self.productions[way]
         names = [self.grammar.names[symbol] for symbol in production.right]
-        left = "" if way == 0 else f"{self.grammar.names[production.left]}→"
-        return names[dot - 1], f"{left}{' '.join(names[:dot])} • {' '.join(names[dot:])}".rstrip()
+        if way == 0:
+            return (names[dot - 1],)
+        left = self.grammar.names[production.left]
+        item = f"{left}→{' '.join(names[:dot])} • {' '.join(names[dot:])}".rstrip()
+        return names[dot - 1], f"{left} {names[dot - 1]}", item

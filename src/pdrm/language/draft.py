@@ -43,20 +43,17 @@ SIGNS = str.maketrans(
 
 
 def _call(draft: Draft) -> dict[int, str]:
-    """A name for each symbol that occurs: the first of those it may have that no other has taken."""
-    used = {0: "#"}
+    """A name for each symbol that occurs: the first of those it may have that no other may have, too."""
+    occurring = dict.fromkeys(symbol for move in draft.moves for symbol in (move.top, *move.push) if symbol)
+    options = {symbol: [_clean(name) for name in draft.names[symbol]] for symbol in occurring}
+    wanted = Counter(name for names in options.values() for name in set(names))
     taken = {"#", ANY, NONE, *RESERVED}
-    occurring = dict.fromkeys(symbol for move in draft.moves for symbol in (move.top, *move.push))
-    wanted = Counter(draft.names[symbol][0] for symbol in occurring)
-    for symbol in occurring:
-        if symbol in used:
-            continue
-        first, *others = draft.names[symbol]
-        options = [first, *others] if wanted[first] == 1 else [*others, first]
-        names = [name for name in map(_clean, options) if name not in taken] or [_clean(options[-1])]
-        name, number = names[0], 2
+    used = {0: "#"}
+    for symbol, names in options.items():
+        base = next((name for name in names if wanted[name] == 1 and name not in taken), names[-1])
+        name, number = base, 2
         while name in taken:
-            name, number = f"{names[0]}.{number}", number + 1
+            name, number = f"{base}.{number}", number + 1
         taken.add(name)
         used[symbol] = name
     return used

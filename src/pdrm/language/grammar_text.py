@@ -151,9 +151,13 @@ def read_expression(lines: Iterable[Line]) -> Expression:
 
 def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
     rule: list[_Token] = []
-    indent, depth = 0, 0
+    indent, depth, count = 0, 0, 0
     for line in lines:
         tokens = list(_tokens(line))
+        count += len(tokens)
+        if count > MOST_TOKENS:
+            fix = "use fewer rules, or build the machine in Python"
+            raise TooLarge(f"the grammar has more than {MOST_TOKENS:,} words and signs", where=line.at(1), fix=fix)
         begins = [token.text for token in tokens[1:2]] == [":"] and tokens[0].kind == "name"
         if begins and depth <= 0:
             if rule:
@@ -165,6 +169,8 @@ def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
         else:
             rule += tokens
         depth += sum((token.text in "([") - (token.text in ")]") for token in tokens if token.kind == "sign")
+        if depth > DEEPEST:
+            raise _too_deep(tokens[-1])
     if rule:
         yield rule
 
@@ -238,7 +244,7 @@ class _Reading:
 
     def _group(self, token: _Token, depth: int) -> Expression:
         if depth > DEEPEST:
-            raise TooDeep(f"groups nested more than {DEEPEST} deep", where=token.where, fix="give the inner one a name")
+            raise _too_deep(token)
         inner, closing = self._choice(depth), {"(": ")", "[": "]"}[token.text]
         if self._take(closing) is None:
             found = self._peek()
@@ -265,6 +271,14 @@ class _Reading:
 
 MOST_WORDS = 4 * MOST_SYMBOLS
 """Words and signs of an expression at most."""
+
+
+def _too_deep(token: _Token) -> TooDeep:
+    return TooDeep(f"groups nested more than {DEEPEST} deep", where=token.where, fix="give the inner one a name")
+
+
+MOST_TOKENS = 4 * MOST_SYMBOLS
+"""Words and signs that are read at most."""
 MOST_TIMES = 1_000
 """Times that `~` may repeat."""
 

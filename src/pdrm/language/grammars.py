@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdrm.errors import BadGrammar, TooLarge, Undecidable, Where
+from pdrm.errors import BadGrammar, PdrmError, Undecidable, Where
 from pdrm.language.bottom_up import reduce_bottom_up
 from pdrm.language.conflicts import explain_conflict
 from pdrm.language.draft import build
 from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
-from pdrm.language.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate
+from pdrm.language.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate, looks_ahead
 from pdrm.language.owed import NotTopDown, owe
 from pdrm.language.productions import START, Letters, Productions, expand, tell_apart
 from pdrm.language.shrinking import shrink, size_of
@@ -71,8 +71,17 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
     rules = read_rules(task.body)
     by_name = {rule.name: rule for rule in rules}
     if START not in by_name:
-        where = rules[0].where if rules else None
+        where = rules[0].where if rules else Where(task.file)
         raise BadGrammar("no rule is called `start`", where=where, fix="call the rule that all words come from `start`")
+    try:
+        return _translate(task, rules, by_name)
+    except PdrmError as error:
+        if error.where is None or not error.where.line:
+            error.where = by_name[START].where
+        raise
+
+
+def _translate(task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]) -> PushdownRewardMachine:
     places = _places(rules)
     known = [*by_name, *(f'"{guard}"' for guard in places)]
     check_names(task.options.complete, known, "a rule, or an event in quotes", task.where)
@@ -100,38 +109,32 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
     return build(min(map(shrink, drafts), key=size_of), letters, task.options, task.name)
 
 
-FEW_STATES, MOST_STATES = 100, 2_000
-"""Parser states up to which none are merged, and at most."""
+FEW_STATES, MOST_STATES = 60, 2_000
+"""Parser states up to which more than one way to merge them is tried, and at most."""
 
 
 def _automata(
     grammar: Productions, letters: Letters, options: TaskOptions, rules: Mapping[str, Rule]
 ) -> list[Automaton]:
-    """Parsers without conflicts. Where states are merged, a wrong event may be noticed only after some reductions."""
+    """Parsers without conflicts.
+
+    Where states are merged, a wrong event may be noticed only after some reductions. That is as good, unless these pay, or the event is
+    passed over as if nothing had happened.
+    """
     exact = options.fail == IGNORE or bool(options.complete)
     found: list[Automaton] = []
-    large: TooLarge | None = None
-    conflicts: list[Automaton] = []
-    for merge, most in (
-        (NOT_AT_ALL, FEW_STATES),
-        (BY_ENDS, MOST_STATES),
-        (ALL, MOST_STATES),
-        (NOT_AT_ALL, MOST_STATES),
-    ):
-        if (merge == NOT_AT_ALL and most == MOST_STATES and (found or not large)) or (merge != NOT_AT_ALL and exact):
-            continue
-        try:
-            automaton = automate(grammar, letters, merge=merge, most=most)
-        except TooLarge as error:
-            large = error
-            continue
-        if automaton is not None:
-            (conflicts if automaton.find_conflicts() else found).append(automaton)
-    if found:
-        return found
-    if not conflicts and large is not None:
-        raise large
-    raise _explain(conflicts[-1] if large else conflicts[0], rules)
+    for merge in (ALL, BY_ENDS):
+        automaton = automate(grammar, letters, merge=merge, most=MOST_STATES)
+        if automaton.knows_ends and not automaton.find_conflicts() and not (exact and looks_ahead(automaton)):
+            found.append(automaton)
+            if len(automaton.states) > FEW_STATES:
+                break
+    if not found:
+        automaton = automate(grammar, letters, merge=NOT_AT_ALL, most=MOST_STATES)
+        if automaton.find_conflicts():
+            raise _explain(automaton, rules)
+        found.append(automaton)
+    return found
 
 
 def _explain(automaton: Automaton, rules: Mapping[str, Rule]) -> Undecidable:

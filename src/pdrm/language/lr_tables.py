@@ -43,6 +43,8 @@ class Automaton:
     states: list[State]
     stops: frozenset[int]
     """The states in which the word is complete, so that nothing is read there any more."""
+    knows_ends: bool
+    """Whether the state on top, after all that it does without looking ahead, says that the word is complete."""
 
     def find_conflicts(self) -> list[tuple[int, int]]:
         """The states and letters where more than one thing could be done."""
@@ -54,15 +56,21 @@ class Automaton:
         return found
 
 
+def looks_ahead(automaton: Automaton) -> bool:
+    """Whether the next letter ever decides about a reduction."""
+    return any(
+        state.reduce
+        and (number == 0 or state.shift or len({way for ways in state.reduce.values() for way in ways}) > 1)
+        for number, state in enumerate(automaton.states)
+    )
+
+
 NOT_AT_ALL, BY_ENDS, ALL = "not at all", "by ends", "all"
 """How states are merged: none; those with the same items after which the word may end; all with the same items."""
 
 
-def automate(grammar: Productions, letters: Letters, *, merge: str, most: int) -> Automaton | None:
-    """The automaton of a grammar with at most so many states; `TooLarge` beyond them.
-
-    None where all were to be merged, and the state on top does not say whether the word is complete.
-    """
+def automate(grammar: Productions, letters: Letters, *, merge: str, most: int) -> Automaton:
+    """The automaton of a grammar with at most so many states; `TooLarge` beyond them."""
     return _Automating(grammar, letters, merge, most).automaton()
 
 
@@ -81,18 +89,18 @@ class _Automating:
         self.begins = {0}
         """The states that can be on top before anything is read: there the word goes on, even where it could end."""
 
-    def automaton(self) -> Automaton | None:
+    def automaton(self) -> Automaton:
         self._add({(0, 0): frozenset([NO_MORE])})
         while self.waiting:
             self._finish(self.waiting.pop(0))
         ends = {number for number, state in enumerate(self.states) if number and NO_MORE in state.reduce}
+        knows = True
         if self.merge == ALL:
             last = self.states[0].goto[self.grammar.start] if self.grammar.end is None else None
             stops = {number for number in ends if 0 in self.states[number].reduce[NO_MORE]}
-            if any(not self._single(number) for number in ends) or (last is not None and stops != {last}):
-                return None
+            knows = all(map(self._single, ends)) and (last is None or stops == {last})
             ends = stops
-        return Automaton(self.grammar, self.letters, self.productions, self.states, frozenset(ends))
+        return Automaton(self.grammar, self.letters, self.productions, self.states, frozenset(ends), knows)
 
     def _single(self, number: int) -> bool:
         """Whether there is one thing to do in a state, whatever comes."""

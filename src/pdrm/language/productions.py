@@ -6,7 +6,7 @@ may hold several events, a terminal may stand for several letters, and two termi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
@@ -14,7 +14,7 @@ from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat,
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
 from pdrm.machines.alphabet import Alphabet, Cube
-from pdrm.machines.guards import Event, Formula, Guard, Or
+from pdrm.machines.guards import Event, Formula, Guard, Or, events_of
 
 START = "start"
 """The rule that the words of the language come from."""
@@ -51,9 +51,7 @@ class Productions:
     """Whether a symbol can stand for no event at all."""
 
     def __post_init__(self) -> None:
-        self.nullable = [False] * len(self.of)
-        for symbol in self._grow(lambda right: all(self.nullable[part] for part in right)):
-            self.nullable[symbol] = True
+        self.nullable = self._grow([False] * len(self.of))
 
     @property
     def start(self) -> int:
@@ -64,23 +62,32 @@ class Productions:
 
     def find_endless(self) -> list[int]:
         """The nonterminals that no word comes from."""
-        ends = [self.is_terminal(symbol) for symbol in range(len(self.of))]
-        for symbol in self._grow(lambda right: all(ends[part] for part in right)):
-            ends[symbol] = True
+        ends = self._grow([self.is_terminal(symbol) for symbol in range(len(self.of))])
         return [symbol for symbol, done in enumerate(ends) if not done]
 
-    def _grow(self, holds: Callable[[tuple[int, ...]], bool]) -> Iterator[int]:
-        """The nonterminals with a production that holds, each as soon as it does; what is done with one may make others hold."""
-        waiting = list(range(self.start, len(self.of)))
-        grew = True
-        while grew:
-            grew = False
-            for symbol in list(waiting):
-                spend(len(self.of[symbol]))
-                if any(holds(production.right) for production in self.of[symbol]):
-                    waiting.remove(symbol)
-                    grew = True
-                    yield symbol
+    def _grow(self, holds: list[bool]) -> list[bool]:
+        """The symbols that hold, or have a production of nothing but such symbols."""
+        missing: dict[int, list[tuple[int, list[int]]]] = {}
+        """For each symbol, the productions that wait for it: their left-hand side, and how many symbols they wait for."""
+        found = [symbol for symbol, held in enumerate(holds) if held]
+        for symbol, productions in enumerate(self.of):
+            for production in productions:
+                left = [len(production.right)]
+                if not production.right and not holds[symbol]:
+                    found.append(symbol)
+                for part in production.right:
+                    missing.setdefault(part, []).append((symbol, left))
+        known = [False] * len(holds)
+        while found:
+            symbol = found.pop()
+            if known[symbol]:
+                continue
+            known[symbol] = True
+            for target, left in missing.get(symbol, ()):
+                left[0] -= 1
+                if not left[0]:
+                    found.append(target)
+        return known
 
 
 def first_letters(grammar: Productions, letters: list[frozenset[int]]) -> list[frozenset[int]]:
@@ -89,7 +96,7 @@ def first_letters(grammar: Productions, letters: list[frozenset[int]]) -> list[f
     grew = True
     while grew:
         grew = False
-        for symbol in range(grammar.start, len(grammar.of)):
+        for symbol in reversed(range(grammar.start, len(grammar.of))):  # rules most often use later ones
             found = first[symbol].union(*(first_of(grammar, first, one.right) for one in grammar.of[symbol]))
             if found != first[symbol]:
                 first[symbol], grew = found, True
@@ -284,9 +291,22 @@ class Letters:
         return "+".join(sorted(self.alphabet.smallest(self.cubes[letter][0]))) or "-"
 
     def pass_over(self) -> Guard:
-        """The guard of the labels that no other guard holds for."""
-        formulas = tuple(map(self.alphabet.formula, self.alphabet.complement(self.guards)))
+        """The guard of the labels that no other guard holds for: that some events are not there, where this says it."""
+        named = list(dict.fromkeys(event for guard in self.guards for event in sorted(events_of(guard))))
+        for event in reversed(named.copy()):
+            rest = [one for one in named if one != event]
+            if self._none_hold(rest):
+                named = rest
+        left = self.alphabet.complement(self.guards)
+        if self._none_hold(named) and not self.alphabet.subtract(left, [self.alphabet.cube(forbidden=named)]):
+            return self.alphabet.formula(self.alphabet.cube(forbidden=named))
+        formulas = tuple(map(self.alphabet.formula, left))
         return formulas[0] if len(formulas) == 1 else Or(formulas)
+
+    def _none_hold(self, without: list[str]) -> bool:
+        """Whether no guard holds for a label without these events."""
+        cube = self.alphabet.cube(forbidden=without)
+        return not any(self.alphabet.meet(cube, one) for guard in self.guards for one in self.alphabet.cubes(guard))
 
 
 def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:

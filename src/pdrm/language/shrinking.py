@@ -15,6 +15,8 @@ from pdrm.limits import spend
 
 _Head = tuple[str, int]
 """A state and the symbol on top."""
+FEW_MOVES, MOST_ROUNDS = 1_000, 6
+"""Moves up to which all is tried, and how often; a larger machine is made smaller, but not as small as can be."""
 _LAST = (DONE, LOST)
 """States in which nothing is read."""
 
@@ -23,7 +25,13 @@ def shrink(draft: Draft) -> Draft:
     """The same machine with fewer moves, symbols and states."""
     now = _shrink(draft)
     later = _shrink(Draft(_linger(now.moves), draft.names, draft.start))
-    return min(later, now, key=size_of)
+    small = min(later, now, key=size_of)
+    while len(draft.moves) <= FEW_MOVES and (fused := _fuse(small.moves)) is not None:
+        smaller = _shrink(Draft(fused, draft.names, draft.start))
+        if size_of(smaller) >= size_of(small):
+            break
+        small = smaller
+    return small
 
 
 def size_of(draft: Draft) -> int:
@@ -34,11 +42,34 @@ def size_of(draft: Draft) -> int:
 
 def _shrink(draft: Draft) -> Draft:
     moves = draft.moves
-    while True:
-        smaller = _merge(_reach(_redirect(_reach(_join(moves), draft.start)), draft.start), draft.names, draft.start)
+    rounds = MOST_ROUNDS if len(moves) <= FEW_MOVES else 1
+    for _ in range(rounds):
+        reached = _reach(_end_early(_join(moves), draft.start), draft.start)
+        smaller = _merge(_reach(_redirect(reached), draft.start), draft.names, draft.start)
         if smaller == moves:
-            return Draft(moves, draft.names, draft.start)
+            break
         moves = smaller
+    return Draft(moves, draft.names, draft.start)
+
+
+def _fuse(moves: list[Move]) -> list[Move] | None:
+    """Make one symbol of two where the one is never without the other right below it; None where there are none."""
+    followers: dict[int, set[int]] = {}
+    for move in moves:
+        for place, symbol in enumerate(move.push):
+            after = move.push[place + 1] if place + 1 < len(move.push) else None
+            if after is not None or symbol != move.top:
+                followers.setdefault(symbol, set()).add(-1 if after is None else after)
+    for symbol, found in followers.items():
+        if symbol and len(found) == 1 and not found & {-1, symbol}:
+            return [_fuse_in(move, symbol, next(iter(found))) for move in moves]
+    return None
+
+
+def _fuse_in(move: Move, symbol: int, below: int) -> Move:
+    push = list(move.push) + [below] * (move.top == symbol)
+    fused = [one for place, one in enumerate(push) if one != below or push[place - 1 : place] != [symbol]]
+    return move._replace(push=tuple(fused))
 
 
 def _linger(moves: list[Move]) -> list[Move]:
@@ -109,6 +140,26 @@ class _Reaching:
                 self.waiting[head].add(asks)
                 todo += [(after, *asks) for after in self.gone.get(head, ())]
         return set(self.waiting)
+
+
+def _end_early(moves: list[Move], start: str) -> list[Move]:
+    """Lead to the end at once where a state only takes symbols off the stack, silently, until it gets there."""
+    paid: dict[str, set[float]] = {}
+    for move in moves:
+        ends = move.letter is None and move.target in _LAST
+        goes_on = move.letter is None and move.target == move.source and not move.push and not move.reward
+        paid.setdefault(move.source, set()).update(
+            [move.reward] if ends and move.target == DONE else [] if goes_on else [0, 1]
+        )
+    for state, _ in _Reaching(moves).heads_from((start, 0)) - {(move.source, move.top) for move in moves}:
+        paid.pop(state, None)  # it may stop on the way
+    sure = {state: rewards.pop() for state, rewards in paid.items() if len(rewards) == 1}
+    return [
+        move._replace(target=DONE, push=(move.top,), reward=add_rewards(move.reward, sure[move.target]))
+        if move.target in sure
+        else move
+        for move in moves
+    ]
 
 
 def _reach(moves: list[Move], start: str) -> list[Move]:
@@ -212,7 +263,8 @@ class _Alike:
     ) -> list[tuple[int | str, int | str]] | None:
         """The pairs that must be one if two do the same at a place; None where they do not."""
         spend(1)
-        same = next((place for place in mine if self.find(place) == self.find(at)), None)
+        found = self.find(at)
+        same = at if at in mine else next((place for place in mine if self.find(place) == found), None)
         if same is None:
             return []
         if mine[same].keys() != yours[at].keys():

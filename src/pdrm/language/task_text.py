@@ -94,6 +94,7 @@ class TaskText:
     body: tuple[Line, ...]
     where: dict[str, Where]
     """Where the header lines are, and the names after `complete`."""
+    file: str
 
 
 KEYWORDS = tuple(one.name for one in fields(TaskOptions))
@@ -135,7 +136,7 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
             break
     else:
         number += 1
-    return TaskText(name, replace(options, **changes), tuple(lines[number:]), where)  # type: ignore[arg-type]
+    return TaskText(name, replace(options, **changes), tuple(lines[number:]), where, file)  # type: ignore[arg-type]
 
 
 def _take(changes: dict[str, object], line: Line, keyword: str, words: list[str], where: dict[str, Where]) -> None:
