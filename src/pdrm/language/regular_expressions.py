@@ -7,10 +7,7 @@ is the set of positions that the last label may have been (Glushkov 1961), so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
-from operator import or_
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
 from pdrm.language import grammar_text as text_form
@@ -20,7 +17,7 @@ from pdrm.language.task_text import END, TaskOptions, TaskText, check_text, grou
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT, reading, spend
 from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.decision_diagrams import FALSE, Diagrams
-from pdrm.machines.guards import events_of
+from pdrm.machines.guards import Event, Guard, events_of
 from pdrm.machines.reward_machine import RewardMachine
 
 KIND = "regex"
@@ -188,19 +185,10 @@ def _place_of(expression: Expression) -> Where | None:
 
 def _explore(positions: _Positions, alphabet: Alphabet, end: str | None) -> Acceptor:
     """The acceptor whose states are sets of positions; labels that nothing in the expression reads are passed over."""
-    store = Diagrams()
-    possible = store.possible(alphabet)
-    if end is not None:
-        possible = store.choose(store.variable(alphabet.events.index(end)), FALSE, possible)
-    at: dict[int, int] = {}
-    for number, reads in enumerate(positions.reads, start=1):
-        label = store.choose(possible, store.of_guard(reads.guard, alphabet), FALSE)
-        at[label] = at.get(label, 0) | 1 << number
-    read = store.join(at)
+    letters = _Letters(positions, alphabet, end)
     numbers, todo, moves = {1: 0}, [1], list[int]()
-    nowhere = store.leaf(None)
 
-    def number_of(mask: Any) -> int:  # noqa: ANN401 - a leaf may hold any value
+    def number_of(mask: int) -> int:
         if mask not in numbers:
             numbers[mask] = len(todo)
             todo.append(mask)
@@ -209,17 +197,51 @@ def _explore(positions: _Positions, alphabet: Alphabet, end: str | None) -> Acce
     for state in todo:  # it grows
         spend(1 + state.bit_count() // 8)
         following = _join(positions.follow[number] for number in _bits(state))
-        reached = store.leaf(0)
-        for label, there in at.items():
-            if here := following & there:
-                joined = store.rename_leaves(reached, partial(or_, here), {})
-                reached = store.choose(label, joined, reached)
-        moves.append(store.choose(read, store.rename_leaves(reached, number_of, {}), nowhere))
+        moves.append(letters.lead(lambda there, here=following: number_of(here & there)))  # type: ignore[misc]
         if len(todo) > MOST_WORKED_OUT:
             fault = f"the expression has more than {MOST_WORKED_OUT:,} states"
             raise TooLarge(fault, fix="split the task, and combine its machines")
     accepting = [bool(state & positions.accepting) for state in todo]
-    return Acceptor(moves, accepting, LabelMoves(store, alphabet))
+    return Acceptor(moves, accepting, LabelMoves(letters.store, alphabet))
+
+
+class _Letters:
+    """Which positions a label may be, as a diagram; where labels hold one event at most, a list of events will do."""
+
+    def __init__(self, positions: _Positions, alphabet: Alphabet, end: str | None) -> None:
+        self.store = store = Diagrams()
+        self.nowhere = store.leaf(None)
+        self.possible = store.possible(alphabet)
+        if end is not None:
+            self.possible = store.choose(store.variable(alphabet.events.index(end)), FALSE, self.possible)
+        at: dict[Guard, int] = {}
+        for number, reads in enumerate(positions.reads, start=1):
+            at[reads.guard] = at.get(reads.guard, 0) | 1 << number
+        events = {guard.name for guard in at if isinstance(guard, Event)}
+        alone = len(events) == len(at) and any(events <= set(group) for group in alphabet.exclusive)
+        self.events = (
+            sorted((alphabet.events.index(str(event)), there) for event, there in at.items()) if alone else None
+        )
+        self.there = self.nowhere if alone else self._join(at, alphabet)
+
+    def _join(self, at: Mapping[Guard, int], alphabet: Alphabet) -> int:
+        """The diagram whose leaves are sets of positions; None where nothing reads the label."""
+        store, found = self.store, self.nowhere
+        for guard, there in at.items():
+            label = store.choose(self.possible, store.of_guard(guard, alphabet), FALSE)
+            found = store.choose(
+                label, store.rename_leaves(found, lambda mask, more=there: (mask or 0) | more, {}), found
+            )  # type: ignore[misc]
+        return found
+
+    def lead(self, target: Callable[[int], int]) -> int:
+        """The diagram of the states that labels lead to, from the state for a set of positions."""
+        if self.events is None:
+            return self.store.rename_leaves(self.there, lambda there: there and target(there), {})  # type: ignore[arg-type]
+        found = self.nowhere
+        for event, there in reversed(self.events):
+            found = self.store.node(event, found, self.store.leaf(target(there)))
+        return self.store.choose(self.possible, found, self.nowhere)
 
 
 def _bits(mask: int) -> Iterator[int]:
