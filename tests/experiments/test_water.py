@@ -168,7 +168,9 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     evidence = Evidence(tmp_path)
     judged = judge_claims(evidence, {"water"})
     assert evidence.anything
-    assert [(one.seeds, one.recorded_on) for one in judged] == [(1, before.origin.device), (10, before.origin.device)]
+    device = before.origin.device
+    assert [(one.seeds, one.recorded_on) for one in judged] == [(1, device), (None, ""), (10, device), (10, device)]
+    assert judged[1].why == "water-17, PPO + 1-pdRM: the run has 2 tests"
     page = write_report(found, judged, evidence, theory=False).read_text()
     part = page[page.index('id="study-water"') :]
     assert (tmp_path / "figures" / "water-17.pdf").exists()

@@ -34,8 +34,8 @@ class Evidence:
     folder: Path
     seeds: int | None = None
     """Only the first so many seeds of runs made here; None: all of them."""
-    studies: Sequence[Study] = EVERY
-    """The figures: as they are by default, or by another reading of the paper."""
+    readings: Sequence[Study] = ()
+    """Figures that are not as they are by default, but by another reading of the paper."""
     used: list[tuple[Study, Curves]] = field(default_factory=list)
     """The curves that were asked for since it was last cleared."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
@@ -59,7 +59,11 @@ class Evidence:
     @property
     def anything(self) -> bool:
         """Whether a run of the paper's figures was made in the folder."""
-        return any(self.store.done(spec) for study in self.studies for _, _, spec in study.seeded(self.seeds).runs())
+        return any(
+            self.store.done(spec)
+            for study in (*self.readings, *EVERY)
+            for _, _, spec in study.seeded(self.seeds).runs()
+        )
 
     def paper_lines(self, panel: str) -> list[str]:
         """The paper's own agents in a panel; all agents where the panel is ours."""
@@ -75,7 +79,7 @@ class Evidence:
         return training_to_learn(self.curves(panel, line), self.threshold(panel))
 
     def _panel(self, name: str) -> tuple[Study, Panel]:
-        for study in (*self.studies, *EVERY):
+        for study in (*self.readings, *EVERY):
             for panel in study.panels:
                 if panel.name == name:
                     return study, panel

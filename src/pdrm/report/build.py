@@ -181,4 +181,28 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
         ["data", join(data, ", ")],
         ["again", again + ": what is done is not repeated"],
     ]
-    return Section("making", "How it was made", table(["", ""], rows))
+    return Section("making", "How it was made", table(["", ""], rows) + _longest(here, store))
+
+
+LONGEST = 8
+"""Lines of the profile."""
+
+
+def _longest(lines: Sequence[Curves], store: Store) -> Markup:
+    """Where the time went: the lines whose runs took longest."""
+    took = [(sum(seconds_of(store.run(spec).timing) for spec in one.specs), one) for one in lines]
+    whole = sum(seconds for seconds, _ in took)
+    if not whole:
+        return Markup("")
+    first = sorted(took, key=lambda pair: -pair[0])[:LONGEST]
+    rows = [
+        [
+            one.panel.name,
+            one.line.name,
+            f"{len(one.seeds)}",
+            f"{seconds / len(one.seeds):.1f} s",
+            f"{seconds / whole:.0%}",
+        ]
+        for seconds, one in first
+    ]
+    return html("p", "What took longest:") + table(["panel", "agent", "seeds", "a run", "of all runs"], rows)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import (
     Claim,
     Evidence,
@@ -24,6 +25,7 @@ from pdrm.experiments.claims import (
     rule_of_success,
     success,
 )
+from pdrm.experiments.curves import Curves
 from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
 from pdrm.language.loading import catalogue
@@ -217,10 +219,17 @@ FIRST_DIP, LAST_DIP = 5, 20
 """The tests between which the paper saw a dip; from the last on, the task of 20 × 20 was achieved."""
 
 
+def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
+    curves = evidence.curves(panel, WITH)
+    if len(curves.at) <= LAST_DIP:
+        raise NotRecorded(f"{panel}, {WITH}: the run has {len(curves.at)} tests", fix=f"pdrm reproduce {panel}")
+    return curves
+
+
 def _dip(evidence: Evidence) -> list[Part]:
     """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
     outperform its initial results". An episode is read as a test: there are 31 of them."""
-    curves = evidence.curves(WATER_MAPS[0], WITH)
+    curves = _with_20_tests(evidence, WATER_MAPS[0])
     median = curves.quartiles(curves.returns).median
     before, dip, final = (
         float(median[:FIRST_DIP].max()),
@@ -236,7 +245,7 @@ def _dip(evidence: Evidence) -> list[Part]:
 
 def _from_the_20th(evidence: Evidence) -> list[Part]:
     """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
-    curves = evidence.curves(WATER_MAPS[1], WITH)
+    curves = _with_20_tests(evidence, WATER_MAPS[1])
     shares = np.median(curves.success.mean(axis=2), axis=0)
     lowest = float(shares[LAST_DIP:].min())
     text = f"{WITH} achieves every test from the {LAST_DIP}th on"

@@ -27,7 +27,7 @@ from pdrm.experiments.claims import NOT_RUN, Evidence, Judged
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, sequences_of
 from pdrm.experiments.paper.paper_claims import judge_claims
-from pdrm.experiments.paper.paper_figures import EVERY, SECONDS, STUDIES
+from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
@@ -270,8 +270,7 @@ class Cell:
 
 def judge_reading(reading: Reading | None, figure: str, folder: Path, seeds: int | None = None) -> list[Judged]:
     """The claims about a figure under a reading (None: the default), by the runs in a folder."""
-    studies = EVERY if reading is None else (reading.study, *(study for study in EVERY if study.name != figure))
-    return judge_claims(Evidence(folder, seeds, studies), {figure})
+    return judge_claims(Evidence(folder, seeds, () if reading is None else (reading.study,)), {figure})
 
 
 def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
