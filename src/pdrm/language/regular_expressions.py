@@ -8,6 +8,8 @@ is the set of positions that the last label may have been (Glushkov 1961), so th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
 from pdrm.language import grammar_text as text_form
@@ -229,9 +231,7 @@ class _Letters:
         store, found = self.store, self.nowhere
         for guard, there in at.items():
             label = store.choose(self.possible, store.of_guard(guard, alphabet), FALSE)
-            found = store.choose(
-                label, store.rename_leaves(found, lambda mask, more=there: (mask or 0) | more, {}), found
-            )  # type: ignore[misc]
+            found = store.choose(label, store.rename_leaves(found, partial(_add, there), {}), found)
         return found
 
     def lead(self, target: Callable[[int], int]) -> int:
@@ -242,6 +242,11 @@ class _Letters:
         for event, there in reversed(self.events):
             found = self.store.node(event, found, self.store.leaf(target(there)))
         return self.store.choose(self.possible, found, self.nowhere)
+
+
+def _add(more: int, mask: Any) -> int:  # noqa: ANN401 - a leaf may hold any value
+    """The positions of a leaf and some more."""
+    return more | (mask or 0)
 
 
 def _bits(mask: int) -> Iterator[int]:
