@@ -42,7 +42,7 @@ SEES_TOP = Observing(TOP_1)
 
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
-    `labels_at_reset`, `reward_weight` and `ignore_end`; `observing` is the view, the form, the depth and the keys.
+    `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`; `observing` is the view, the form, the depth and the keys.
 
     >>> bare = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> labels = lambda before, action, after, info: {"A"} if after == 4 else {"B"} if after == 5 else set()
