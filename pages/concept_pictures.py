@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pdrm
 from pages.bench_pictures import Picture
-from pages.concepts import formulas, shown
+from pages.concepts import formulas, shown, summaries
 from pages.concepts.counterfactual import counterfactual_plot
 from pages.concepts.labels import labels_plot
 from pages.concepts.product import product_plot
@@ -63,6 +63,9 @@ def pictures() -> dict[str, Picture | GraphPicture]:
             formulas.formulas_plot, (formulas.TRACE, formulas.rows(formulas.FUTURE), formulas.rows(formulas.PAST))
         ),
         "concept-combined.svg": GraphPicture(to_dot(formulas.combination())),
+        "summary-lines.svg": Picture(summaries.lines_plot, summaries.shown_lines()),
+        "summary-composition.svg": Picture(summaries.composition_plot, summaries.shown_composition()),
+        "summary-growth.svg": Picture(summaries.growth_plot, summaries.growth()),
         "concept-curves.svg": Picture(
             lambda *_: panel_plot([one.to_plot() for one in curves]), tuple(map(shown.tested, curves))
         ),

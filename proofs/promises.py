@@ -236,6 +236,15 @@ PROOFS = (
         check="proofs.summaries:check",
     ),
     Proof(
+        name="summary-engine",
+        group=ENGINES,
+        promise="The compiled operators of stack symbols are the readable ones.",
+        compared="`Summaries` (stand-ins, bounds, tolerance, Numba) with sweeps over dictionaries of lines, every head of random products, at random worth of what lies below",
+        unit="products",
+        target=10_000,
+        check="proofs.plain_summaries:check",
+    ),
+    Proof(
         name="sufficient-k",
         group=ANALYSIS,
         promise="A yes or a no about whether k symbols are enough is right, and a certificate is accepted only if it is true.",

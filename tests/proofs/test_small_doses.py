@@ -12,6 +12,7 @@ from proofs import (
     learners,
     logic,
     mutations,
+    plain_summaries,
     round_trip,
     shaping,
     sufficient_k,
@@ -33,6 +34,7 @@ AT_LEAST = {
     "exact-values": 10_000,
     "sufficient-k": 10_000,
     "summaries": 10_000,
+    "summary-engine": 10_000,
     "exactness": 10_000,
     "shaping": 10_000,
     "learners": 50_000,
@@ -79,6 +81,7 @@ def test_summaries():
     assert counted["cases"] == 12
     assert counted["decided exactly"] > 20
     assert counted["random stacks"] > 20
+    assert plain_summaries.check(seed=0, products=6)["cases"] == 6
 
 
 def test_exactness():

@@ -27,6 +27,7 @@ from proofs import (
     jax_machine,
     learners,
     logic,
+    plain_summaries,
     round_trip,
     shaping,
     summaries,
@@ -49,6 +50,18 @@ def test_summaries_that_are_worth_a_little_more(monkeypatch):
     monkeypatch.setattr(Summaries, "worth", lambda self, *given: worth(self, *given) + 1e-6)
     with pytest.raises(AssertionError, match=r"not in|one step later"):
         summaries.check(seed=0, products=12)
+
+
+def test_operators_without_their_last_line(monkeypatch):
+    operator = Summaries.operator
+
+    def forgets(self, *head):
+        found = operator(self, *head)
+        return found._replace(lines=found.lines[:-1])
+
+    monkeypatch.setattr(Summaries, "operator", forgets)
+    with pytest.raises(AssertionError, match="readable"):
+        plain_summaries.check(seed=0, products=20)
 
 
 def test_a_writer_that_forgets_a_rule(monkeypatch):
