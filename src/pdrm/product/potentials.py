@@ -7,7 +7,8 @@ to pop z that is worth taking. The F_z are finite tables, and a symbol that is p
 paid with the label before them; so the tables hold γV, the value a moment before the next label is read.
 
 The potential is Φ = scale * V + shift, and 0 where an episode ends. A step is paid γΦ(after) - Φ(before) more. Whatever Φ is,
-this changes no optimal policy (Ng, Harada and Russell 1999), so nothing here needs to be exact; but it is, up to rounding.
+this changes no optimal policy (Ng, Harada and Russell 1999), so nothing here needs to be exact. But it is, up to rounding, unless
+one exit of a symbol has more than 64 lines; then V is a little less than the optimal value, and `Operators.thinned` says so.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pdrm.product.exploration import Potentials
 MOST_SWEEPS = 1_000
 """Rounds over the operators. A machine needs about as many as a useful run to a pop has nested pushes."""
 MOST_LINES = 64
-"""Of one entry and exit; of more, those with the greatest weight are kept."""
+"""Of one entry and exit. Of more, those with the fewest steps are kept: every line is a way to act, so values are then too low."""
 LONGEST = 2**60
 """Steps: those of a pop may double with every symbol of the machine."""
 ROUNDING = 1e-12
@@ -165,6 +166,13 @@ class Operators(NamedTuple):
         for line in range(self.first[entry], self.first[entry + 1]):
             yield int(self.exit_state[line]), float(self.gain[line]), float(self.weight[line])
 
+    @property
+    def thinned(self) -> bool:
+        """Whether some exit of a symbol had more lines than are kept."""
+        entry = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        exits = np.unique(entry * self.constant.shape[1] + self.exit_state, return_counts=True)[1]
+        return bool(exits.max(initial=0) >= MOST_LINES)
+
 
 def apply_operator(operators: Operators, symbol: int, below: Sequence[float]) -> list[float]:
     """[state]: F_z(w), where w is `below`."""
@@ -235,7 +243,7 @@ def solve_operators(table: Table, discount: float) -> Operators:
                 edges.append([_Edge(0.0, 0, _END)])
                 continue
             ways, exits = _take_moves(table, moves[entry], lines, states, discount)
-            kept = {e: _envelope(found, constant[entry], discount) for e, found in exits.items()}
+            kept = {e: _envelope(found, constant[entry], discount)[:MOST_LINES] for e, found in exits.items()}
             kept = {e: found for e, found in kept.items() if found}
             edges.append(ways)
             changed = changed or kept != lines[entry]
@@ -316,7 +324,7 @@ def _envelope(lines: list[_Line], constant: float, discount: float) -> list[_Lin
         while len(kept) > 1 and not _is_highest(kept[-2], kept[-1], (weight, gain, line)):
             kept.pop()
         kept.append((weight, gain, line))
-    return [line for _, _, line in reversed(kept) if line is not None][:MOST_LINES]
+    return [line for _, _, line in reversed(kept) if line is not None]
 
 
 def _is_highest(
