@@ -264,6 +264,15 @@ PROOFS = (
         check="proofs.exactness:check",
     ),
     Proof(
+        name="high-witnesses",
+        group=ANALYSIS,
+        promise="A no about k that rests on situations far away is right: they can be reached, and no optimal action of theirs is left out.",
+        compared="the witnesses that `check-k` makes from summaries, on random deterministic products, with policy iteration in fractions",
+        unit="products",
+        target=10_000,
+        check="proofs.high_witness:check",
+    ),
+    Proof(
         name="shaping",
         group=ANALYSIS,
         promise="Rewards shaped by the machine have the same optimal actions as those that are not.",

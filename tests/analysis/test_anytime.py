@@ -53,7 +53,7 @@ def test_the_cap_of_states_is_kept():
         for depth in (None, 2, 30):
             report = check_k("maze-10x10", ks=[0, 1], depth=depth, most=most)
             assert len(report.optimal.product) <= most
-            assert report.ended == "states"
+            assert report.ended == "states" or (depth is None and report.complete)  # by witnesses that are farther away
     assert "raise `most`" in str(report)
     product = FiniteProduct(domain("maze-10x10"), catalogue("treasure-maze"))
     find_optimal(product, 0.99, depth=3, most=400)

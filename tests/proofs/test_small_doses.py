@@ -8,6 +8,7 @@ from proofs import (
     exactness,
     grammars,
     hierarchical,
+    high_witness,
     jax_machine,
     learners,
     logic,
@@ -37,6 +38,7 @@ AT_LEAST = {
     "summary-engine": 10_000,
     "exactness": 10_000,
     "shaping": 10_000,
+    "high-witnesses": 10_000,
     "learners": 50_000,
     "hierarchical": 50_000,
 }
@@ -99,6 +101,12 @@ def test_sufficient_k():
     assert counted["no"] > 0
     assert counted["undecided"] == 0
     assert counted["certificates accepted"] == counted["false ones rejected"] > 0
+
+
+def test_witnesses_at_any_height():
+    counted = high_witness.check(seed=0, products=12)
+    assert counted["cases"] == 12
+    assert counted["witnesses"] > 0
 
 
 def test_shaping():

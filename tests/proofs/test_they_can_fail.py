@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from pdrm.language import acceptors, conflicts, json_form, regular_expressions, shrinking, syntax, temporal_formulas
+from pdrm.analysis import solving
+from pdrm.language import acceptors, json_form, regular_expressions, syntax, temporal_formulas
 from pdrm.learning import run
 from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
@@ -24,6 +26,7 @@ from proofs import (
     exactness,
     grammars,
     hierarchical,
+    high_witness,
     jax_machine,
     learners,
     logic,
@@ -256,3 +259,10 @@ def test_a_parser_that_confuses_two_states(monkeypatch):
     monkeypatch.setattr(shrinking, "_fuse_in", forgets)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
+
+
+def test_a_solution_that_names_one_action_too_few(monkeypatch):
+    actions = solving.Solution.actions
+    monkeypatch.setattr(solving.Solution, "actions", lambda *given: actions(*given)[1:])
+    with pytest.raises(AssertionError, match=r"and it is true|optimal are"):
+        high_witness.check(seed=0, products=20)

@@ -118,7 +118,8 @@ class KReport:
 
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
-        return [describe(self.optimal, x, k) for x in self.answers[k][question].witness]
+        answer = self.answers[k][question]
+        return [describe(self.optimal, x, k) for x in answer.witness] or list(answer.situations)
 
     def certificate(self, k: int, question: str) -> Certificate:
         """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs."""
@@ -161,7 +162,7 @@ class KReport:
             },
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
             "witnesses": {
-                str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].witness}
+                str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].verdict == NO}
                 for k, asked in self.answers.items()
             },
             "gap": {
@@ -223,7 +224,7 @@ class KSearch:
             self._known = bound_by_top(product, discount)
         self.optimal = look_at_start(product, discount, self._known)
         """What was found last."""
-        self.ended, self._short = TIME, True
+        self.ended, self._short, self._ran = TIME, True, False
 
     @property
     def spent(self) -> float:
@@ -241,6 +242,7 @@ class KSearch:
         with limit_time(self._until(FOLLOWING)), suppress(TimeoutError):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
+        self._ran = True
 
     def report(self, seconds: float | None = None) -> KReport:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
@@ -251,6 +253,8 @@ class KSearch:
             if self.ks is None:
                 answers.look_upwards(self.questions)
             answers.ask_nearer()
+            if self._ran and self.depth is None and self.optimal.product.bound == Bound():
+                answers.ask_higher(self.task)
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
@@ -322,6 +326,27 @@ class _Answers:
         bisect_left(range(1, int(depth.max(initial=0))), True, key=fails)
         deepest = max(yes, default=0)
         return yes[deepest] if yes and count_to_tell_apart(product, asked[depth <= deepest]) > k else None
+
+    def ask_higher(self, task: Task) -> None:
+        """What is not yet a yes for all states, or a no, may be a no farther away than any product reaches."""
+        asked = [
+            (question, k)
+            for question in ("everywhere", "same_values")
+            for k, answers in sorted(self.found.items())
+            if answers[question].verdict == UNDECIDED or answers[question].depth is not None
+        ]
+        high = None
+        if asked:
+            from pdrm.analysis.high_witness import HighWitnesses  # noqa: PLC0415 - loaded where something is left to be found
+
+            high = HighWitnesses.of(task, self.optimal.values.discount)
+        for question, k in asked if high is not None else ():
+            pair = high.find(question, k) if high is not None and time_left() > 0 else None
+            if pair is None:
+                continue
+            self.found[k][question] = Answer(NO, situations=pair)
+            if question == "everywhere" and self.found[k]["same_values"].verdict != NO:
+                self.found[k]["same_values"] = Answer(NO, situations=pair)
 
     def look_upwards(self, questions: Sequence[str]) -> None:
         """Find the smallest k that is enough, for each question.

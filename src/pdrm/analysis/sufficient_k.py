@@ -69,6 +69,8 @@ class Answer:
     """A yes holds for all states within this many steps; None: for all that can be reached."""
     witness: tuple[int, ...] = ()
     """Product states that look alike and prove a no."""
+    situations: tuple[Situation, ...] = ()
+    """The same in words, where the states are too far away to be in the product."""
     choice: dict[int, int] = field(default_factory=dict)
     """A yes of the last two questions: the action for each class, by a member of it."""
 

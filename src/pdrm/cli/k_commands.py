@@ -206,8 +206,10 @@ def _words(one: Situation) -> str:
 
 def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
     """The most telling no: the weakest question that fails, at the highest k."""
+    from pdrm.analysis.sufficient_k import NO
+
     for question in reversed([q for q in questions if q != "same_values"]):
-        ks = [k for k, answers in report.answers.items() if answers[question].witness]
+        ks = [k for k, answers in report.answers.items() if answers[question].verdict == NO]
         if ks:
             return max(ks), question
     return None

@@ -6,6 +6,7 @@ nobody asked, are the frontier.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -282,7 +283,7 @@ def word_to(product: FiniteProduct, x: int) -> str:
     for action, outcome in steps:
         read.append(labels[arrays.label[s, action, outcome]])
         s = int(arrays.next[s, action, outcome])
-    return " ".join(map(_format_label, read))
+    return format_word(read)
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
@@ -307,6 +308,15 @@ def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
 
 def _format_label(label: Label) -> str:
     return "+".join(sorted(label)) or "-"
+
+
+def format_word(word: Iterable[Label]) -> str:
+    """Labels as `pdrm step` reads them.
+
+    >>> format_word([frozenset(), frozenset({"d", "t"})])
+    '- d+t'
+    """
+    return " ".join(map(_format_label, word))
 
 
 def _normalize(probability: Floats) -> Floats:

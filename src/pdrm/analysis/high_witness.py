@@ -1,0 +1,205 @@
+"""Witnesses at any height: situations that look alike and want different actions, however deep in the stack they differ.
+
+Exploring a product finds witnesses near the start. Where moves are deterministic, `solve` knows the optimal actions with any stack, so that
+situations far away can be judged too. They are made, not searched for: two ways to one place whose stacks differ, then the same moves, which put
+the same symbols on both. A pair that works goes further: moves that lead back to the same place push more symbols, and often change nothing else.
+
+A no found here is as good as any other. The states can be reached, because the machine itself was stepped to them; no action that may be optimal in
+one may be in the other, beyond twice the proved error of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product as combinations
+from random import Random
+
+from pdrm.analysis.solving import Solution, solve
+from pdrm.analysis.sufficient_k import Situation
+from pdrm.analysis.time_limit import time_left
+from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.errors import PdrmError
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Stack
+from pdrm.product.finite_product import format_word
+from pdrm.task import Task
+
+MOST_HEADS = 10_000
+"""Environment states times machine states times symbols: more are not solved for the sake of a witness."""
+HEADS_PER_SECOND = 2_000
+"""How many are solved in a second, carefully estimated."""
+WAYS, LONGEST = 60, 6
+"""Random ways from the start that are compared at once, and their steps at most."""
+TRIES = 200
+"""Such comparisons for one k."""
+LONGEST_LOOP = 4
+"""Steps of moves that lead back to the same place."""
+HIGHEST = 200
+"""Symbols of a stack at most that moves in a circle make: judging higher ones takes long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A configuration that was reached: the environment state, the machine's state and stack; the number of the start, and the actions
+    from there."""
+
+    s: int
+    state: str
+    stack: Stack
+    start: int
+    way: tuple[int, ...] = ()
+
+
+Pair = tuple[Place, Place]
+
+
+@dataclass(slots=True)
+class HighWitnesses:
+    """Looks for pairs of situations that look alike up to k symbols and differ.
+
+    >>> found = HighWitnesses.of(Task("maze-5x5"), 0.99)
+    >>> one, other = found.find("everywhere", 3)
+    >>> one.seen == other.seen, len(one.seen), set(one.actions) & set(other.actions)
+    (True, 3, set())
+    """
+
+    solution: Solution
+    random: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secrets
+    known: dict[str, Pair] = field(default_factory=dict)
+    """For each question the pair found last."""
+    tries: int = TRIES
+
+    @classmethod
+    def of(cls, task: Task, discount: float) -> HighWitnesses | None:
+        """For a task, if its moves are deterministic, it is small enough and there is time; else None."""
+        heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
+        if heads > MOST_HEADS or heads / HEADS_PER_SECOND > time_left() or discount == 0:
+            return None
+        try:
+            return cls(solve(task, discount=discount))
+        except PdrmError:  # chance, or a move that is not defined
+            return None
+
+    def find(self, question: str, k: int) -> tuple[Situation, Situation] | None:
+        """Two situations that prove a no, if they are found in time."""
+        for one, other in self._pairs(question, k):
+            if self._proves(question, one, other):
+                self.known[question] = one, other
+                return self._describe(one, k), self._describe(other, k)
+            if time_left() <= 0:
+                break
+        return None
+
+    def _pairs(self, question: str, k: int) -> Iterator[Pair]:
+        """Pairs of places that look alike up to k symbols: what was found before with more symbols on it, then new ones."""
+        if question in self.known:
+            yield from self._go_round(self.known[question], k)
+        starts = self._starts()
+        if not starts:
+            return
+        for _ in range(self.tries if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
+            met: dict[tuple[int, str], dict[Stack, Place]] = {}
+            for _ in range(WAYS):
+                place = self._walk(self.random.choice(starts), self._draw(self.random.randint(0, LONGEST)))
+                if place is not None:
+                    met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
+            for places in met.values():
+                if len(places) > 1:
+                    word = self._draw(k + self.random.randint(0, LONGEST - 2))
+                    one, other = (self._walk(place, word) for place in self.random.sample(list(places.values()), 2))
+                    if one is not None and other is not None and look_alike(one, other, k):
+                        yield one, other
+
+    def _go_round(self, pair: Pair, k: int) -> Iterator[Pair]:
+        """The pair after some moves that lead both back to where they were, again and again until they look alike up to k symbols."""
+        if look_alike(*pair, k):
+            yield pair
+        actions = range(len(self.solution.domain.actions))
+        for length in range(1, LONGEST_LOOP + 1):
+            for loop in combinations(actions, repeat=length):
+                more = self._gain(pair[0], loop)
+                times = -(-k // more) if more > 0 else 0
+                if 0 < times <= (HIGHEST - len(pair[0].stack)) // more:
+                    one, other = (self._walk(place, loop * times) for place in pair)
+                    if one is not None and other is not None and look_alike(one, other, k):
+                        yield one, other
+
+    def _gain(self, place: Place, loop: tuple[int, ...]) -> int:
+        """How many symbols higher the stack is when some moves have led back to the same place; 0 where they do not."""
+        after = self._walk(place, loop)
+        back = after is not None and (after.s, after.state) == (place.s, place.state)
+        return len(after.stack) - len(place.stack) if after is not None and back else 0
+
+    def _proves(self, question: str, one: Place, other: Place) -> bool:
+        found = [self.solution.actions(place.s, place.state, place.stack) for place in (one, other)]
+        if not set(found[0]) & set(found[1]):
+            return True
+        if question == "everywhere":
+            return False
+        values = [self.solution.value(place.s, place.state, place.stack) for place in (one, other)]
+        close = sum(self.solution.error_at(len(place.stack)) for place in (one, other))
+        return abs(values[0] - values[1]) > 2 * close
+
+    # --- Going there
+
+    def _starts(self) -> list[Place]:
+        """Where episodes begin, as far as they are not over at once."""
+        domain, machine, found = self.solution.domain, self.solution.machine, []
+        arrays = domain.arrays
+        for number, s in enumerate(arrays.start_state.tolist()):
+            here, label = machine.begin().after, int(arrays.start_label[number])
+            if label != NO_LABEL and here.state not in machine.final:
+                here = machine.step(here, domain.labels[label]).after
+            if arrays.start_probability[number] > 0 and here.state not in machine.final and not arrays.terminal[s]:
+                found.append(Place(s, here.state, here.stack, number))
+        return found
+
+    def _draw(self, length: int) -> tuple[int, ...]:
+        return tuple(self.random.choices(range(len(self.solution.domain.actions)), k=length))
+
+    def _walk(self, place: Place, actions: tuple[int, ...]) -> Place | None:
+        """Where some actions lead, by the readable machine; None where the episode ends before."""
+        arrays, machine, labels = self.solution.domain.arrays, self.solution.machine, self.solution.domain.labels
+        s, here = place.s, Configuration(place.state, place.stack)
+        for action in actions:
+            outcome = int(arrays.probability[s, action].argmax())
+            here = machine.step(here, labels[arrays.label[s, action, outcome]]).after
+            s = int(arrays.next[s, action, outcome])
+            if here.state in machine.final or arrays.terminal[s]:
+                return None
+        return Place(s, here.state, here.stack, place.start, (*place.way, *actions))
+
+    def _describe(self, place: Place, k: int) -> Situation:
+        solution, domain, arrays = self.solution, self.solution.domain, self.solution.domain.arrays
+        value, error = solution.value(place.s, place.state, place.stack), solution.error_at(len(place.stack))
+        s, first = int(arrays.start_state[place.start]), int(arrays.start_label[place.start])
+        read = [] if first == NO_LABEL else [domain.labels[first]]
+        for action in place.way:
+            outcome = int(arrays.probability[s, action].argmax())
+            read.append(domain.labels[arrays.label[s, action, outcome]])
+            s = int(arrays.next[s, action, outcome])
+        best = solution.actions(place.s, place.state, place.stack)
+        return Situation(
+            place.s,
+            domain.describe(place.s),
+            place.state,
+            place.stack,
+            place.stack[:k],
+            format_word(read),
+            tuple(domain.actions[action] for action in place.way),
+            best,
+            len(best) == 1,
+            (value - error, value + error),
+        )
+
+
+def look_alike(one: Place, other: Place, k: int) -> bool:
+    """Whether two places differ, and not in what is seen of them.
+
+    >>> here = Place(0, "u", ("A", "B", "#"), start=0)
+    >>> look_alike(here, Place(0, "u", ("A", "#"), start=0), 1), look_alike(here, here, 1)
+    (True, False)
+    """
+    same = (one.s, one.state, one.stack[:k]) == (other.s, other.state, other.stack[:k])
+    return same and one.stack != other.stack
