@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pdrm.language import acceptors, conflicts, json_form, regular_expressions, shrinking, syntax, temporal_formulas
 from pdrm.analysis import solving
-from pdrm.language import acceptors, json_form, regular_expressions, syntax, temporal_formulas
+from pdrm.language import acceptors, conflicts, json_form, regular_expressions, shrinking, syntax, temporal_formulas
 from pdrm.learning import run
 from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical

@@ -21,6 +21,7 @@ import numpy as np
 
 from pdrm.analysis.certificate import Certificate, format_fraction
 from pdrm.analysis.from_start import class_of
+from pdrm.analysis.high_witness import HighWitnesses, compile_solver, may_apply
 from pdrm.analysis.k_gap import Gap, measure_gap
 from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
 from pdrm.analysis.sufficient_k import (
@@ -213,6 +214,8 @@ class KSearch:
         self.ks = None if ks is None else check_ks(ks)
         self.task, self.discount, self.depth, self.seconds, self.questions = task, discount, depth, seconds, questions
         compile_kernels()
+        if depth is None and bound is None and may_apply(task, discount):
+            compile_solver()
         self.most, self.watch, self.begun = most, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
         product = self._new_product()
@@ -335,12 +338,8 @@ class _Answers:
             for k, answers in sorted(self.found.items())
             if answers[question].verdict == UNDECIDED or answers[question].depth is not None
         ]
-        high = None
-        if asked:
-            from pdrm.analysis.high_witness import HighWitnesses  # noqa: PLC0415 - loaded where something is left to be found
-
-            high = HighWitnesses.of(task, self.optimal.values.discount)
-        for question, k in asked if high is not None else ():
+        high = HighWitnesses.of(task, self.optimal.values.discount) if asked else None
+        for question, k in asked:
             pair = high.find(question, k) if high is not None and time_left() > 0 else None
             if pair is None:
                 continue

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product as combinations
 from random import Random
 
@@ -73,8 +74,7 @@ class HighWitnesses:
     @classmethod
     def of(cls, task: Task, discount: float) -> HighWitnesses | None:
         """For a task, if its moves are deterministic, it is small enough and there is time; else None."""
-        heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
-        if heads > MOST_HEADS or heads / HEADS_PER_SECOND > time_left() or discount == 0:
+        if not may_apply(task, discount) or count_heads(task) / HEADS_PER_SECOND > time_left():
             return None
         try:
             return cls(solve(task, discount=discount))
@@ -192,6 +192,27 @@ class HighWitnesses:
             len(best) == 1,
             (value - error, value + error),
         )
+
+
+def count_heads(task: Task) -> int:
+    """Environment states times machine states times symbols."""
+    return task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
+
+
+def may_apply(task: Task, discount: float) -> bool:
+    """Whether witnesses can be looked for.
+
+    >>> may_apply(Task("maze-5x5"), 0.99), may_apply(Task("letter"), 0.99)
+    (True, False)
+    """
+    certain = bool(((task.finite.arrays.probability > 0).sum(axis=2) == 1).all())
+    return certain and discount > 0 and count_heads(task) <= MOST_HEADS
+
+
+@cache
+def compile_solver() -> None:
+    """Have everything compiled that a solution needs, before a clock runs."""
+    solve("paint", discount=0.9)
 
 
 def look_alike(one: Place, other: Place, k: int) -> bool:
