@@ -314,8 +314,10 @@ def check(seed: int, grammars: int = GRAMMARS) -> Counter[str]:
                     raise AssertionError(text_of(rules)) from error
                 counted["grammars without words"] += 1
             else:
+                words = _Comparing(machine, rules, events, accept).compare(random)
                 counted["machines"] += 1
-                counted["cases"] += _Comparing(machine, rules, events, accept).compare(random)
+                counted["machines with 1,000 words or more"] += words >= 1_000
+                counted["cases"] += words
     return counted
 
 

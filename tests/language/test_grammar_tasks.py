@@ -95,6 +95,20 @@ def sizes():
     return {name: (*size(hand), *size(made(name))) for name, hand in HAND.items()}
 
 
+def table():
+    """The table in docs/grammars.md."""
+    names = {"maze": "1-TreasureMaze", "deliver": "DeliverWorld (all orders)", "brackets": "brackets of three kinds"}
+    rows = [
+        f"| {names[name]} | {', '.join(map(str, row[:3]))} | {', '.join(map(str, row[3:]))} |"
+        for name, row in sizes().items()
+    ]
+    return "\n".join(["| task | by hand | from the grammar |", "|---|---|---|", *rows])
+
+
+def test_the_page_has_the_sizes():
+    assert table() in (ROOT / "docs" / "grammars.md").read_text()
+
+
 def test_machines_from_grammars_are_as_small_as_those_written_by_hand():
     for name, (states, symbols, rules, *ours) in sizes().items():
         assert ours[0] <= states + 1, name

@@ -179,6 +179,19 @@ class _Owing:
         return Draft(moves, [self._names(debt) for debt in numbers], begins)
 
     def _names(self, debt: Debt) -> tuple[str, ...]:
-        """What a debt may be called: the part that must be there alone, or all of it."""
-        named = [self.grammar.names[symbol] for symbol in debt if symbol >= 0]
-        return ("#",) if self.end in debt else (named[-1], " ".join(named))
+        """What a debt may be called: the part that must be there alone, with what may come first, or all of it."""
+        symbols = [symbol for symbol in debt if symbol >= 0]
+        named = [self.grammar.names[symbol] for symbol in symbols]
+        if self.end in debt:
+            alone = "nothing" if self.end == END_OF_WORD else named[-1]
+            return ("#",) if len(debt) > 1 else (alone,)
+        return named[-1], f"{self._first_name(symbols[0])}…{named[-1]}", " ".join(named)
+
+    def _first_name(self, symbol: int) -> str:
+        """The rule or event that something begins with which has no name of its own."""
+        for _ in range(LONGEST_DEBT):
+            name, of = self.grammar.names[symbol], self.grammar.of[symbol]
+            if not of or name.isidentifier() or not of[0].right:
+                break
+            symbol = of[0].right[0]
+        return self.grammar.names[symbol]

@@ -20,8 +20,8 @@ START = "start"
 """The rule that the words of the language come from."""
 MOST_LETTERS = 300
 """Sets of labels that the terminals of a grammar may tell apart."""
-MOST_WAYS = 16
-"""Ways to write one alternative out, with and without its optional parts; beyond that they become rules of their own."""
+MOST_WAYS = 32
+"""Ways to write one alternative out, with its groups and optional parts; beyond that they become rules of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Expanding:
         of: list[list[Production]] = [[] for _ in range(len(self.guards) + len(order))]
         for name in order:
             paid = self.complete.get(name, 0.0)
-            for body in dict.fromkeys(self.bodies[name]):
+            for body in dict.fromkeys(body for body in self.bodies[name] if body != (name,)):
                 right = tuple(number[symbol] if isinstance(symbol, str) else symbol for symbol in body)
                 of[number[name]].append(Production(number[name], right, paid))
         texts = list(map(str, self.guards))
@@ -185,25 +185,29 @@ class _Expanding:
         return self._bodies(inner)
 
     def _bodies(self, option: Expression) -> list[_Body]:
-        """The ways to write one alternative: with `left`, with and without each part that may be missing, while they are few."""
+        """The ways to write one alternative: with `left`, each group and each part that may be missing written out, while they are few."""
         parts = option.parts if isinstance(option, Sequence) else (option,)
         bodies: list[_Body] = [()]
         for part in parts:
-            ways: tuple[_Body, ...]
-            if (
-                self.left
-                and isinstance(part, Repeat)
-                and part.least == 0
-                and part.most in (1, None)
-                and len(bodies) < MOST_WAYS
-            ):
-                there = part.inner if part.most == 1 else Repeat(part.inner, 1, None)
-                ways = (self._sequence(there), ())
-            else:
-                ways = (self._sequence(part),)
+            ways = self._ways(part) if self.left else []
+            if not ways or len(bodies) * len(ways) > MOST_WAYS:
+                ways = [self._sequence(part)]
             bodies = [body + way for body in bodies for way in ways]
             spend(len(bodies))
         return bodies
+
+    def _ways(self, part: Expression) -> list[_Body]:
+        """The ways to write a part out; none where it is not to be."""
+        match part:
+            case Choice(options):
+                return [body for option in options for body in self._bodies(option)]
+            case Sequence():
+                return self._bodies(part)
+            case Repeat(once, 0, 1):
+                return [*(self._ways(once) or [self._sequence(once)]), ()]
+            case Repeat(once, 0, None):
+                return [self._sequence(Repeat(once, 1, None)), ()]
+        return []
 
     def _sequence(self, inner: Expression) -> _Body:
         """The symbols that stand for an expression."""
