@@ -374,8 +374,8 @@ class Hierarchical(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(Agent):
-    """Ours: learns the moves of an environment in which they are deterministic, and from them what each stack symbol is worth as a function of
-    what lies below (summaries). It acts with the whole stack in view, also at heights that it never met.
+    """Ours: learns the moves of a deterministic environment, and acts optimally by them with the whole stack in view. What each
+    stack symbol is worth is a function of what lies below it (a summary), so it acts at heights that it never met, too.
 
     >>> Summary().k
     'full'

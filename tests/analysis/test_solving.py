@@ -1,0 +1,119 @@
+"""Optimal values and actions with the whole stack: what is known by hand, and what is refused."""
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.domains.array_domain import from_arrays
+from pdrm.errors import BadSetting, NoDiscount, StochasticMoves, UndefinedMove, UnknownConfiguration
+from pdrm.machines.tables import tabulate
+from pdrm.product.heads import find_heads, measure_silence
+from pdrm.product.summaries import Summaries, world_of
+from pdrm.task import Task
+
+COUNT = """
+events push pop wait
+exclusive push pop wait
+stack # A
+start u
+final f
+otherwise OTHERWISE
+u -> u : push, z / A z, 0
+u -> u : pop, A / eps, 1
+u -> f : pop, # / #, 10
+"""
+
+
+def one_state(labels, **more):
+    count = len(labels)
+    return from_arrays("one", [[0] * count], [list(range(count))], [(label,) for label in labels], step_limit=9, **more)
+
+
+def counting(otherwise="stay 0", **more):
+    return Task(one_state(("push", "pop", "wait"), **more), COUNT.replace("OTHERWISE", otherwise))
+
+
+def test_values_that_are_known_by_hand():
+    solution = pdrm.solve(counting(), discount=0.5)
+    for height in (0, 1, 2, 7, 300):  # pop them all, one after the other
+        stack = ("A",) * height + ("#",)
+        value = sum(0.5**step for step in range(height)) + 0.5**height * 10
+        assert abs(solution.value(0, "u", stack) - value) <= solution.error_at(height)
+        assert solution.actions(0, "u", stack) == ("1",)
+    assert solution.value(0, "f", ("#",)) == 0.0
+    assert solution.actions(0, "f", ("#",)) == ()
+    assert solution.value(0, "u", ()) == 0.0  # nothing applies to the empty stack but `otherwise`
+    assert solution.actions(0, "u", ()) == ("0", "1", "2")
+
+
+def test_going_round_for_ever_is_worth_its_limit():
+    task = counting(reward=[[[0.0], [-100.0], [3.0]]])
+    solution = pdrm.solve(task, discount=0.9)
+    assert abs(solution.value(0, "u", ("#",)) - 30.0) <= solution.error
+    assert solution.actions(0, "u", ("A", "#")) == ("2",)
+
+
+def test_starts_labels_at_reset_and_silent_moves_before_the_first_label():
+    solution = pdrm.solve("paint", discount=0.9)
+    assert [begin.stack[0] for begin in solution.begins] == ["stain"] * 5
+    assert abs(solution.start_value + (1 / 2 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 6) / 5) < 1e-9
+    machine = "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : eps, # / A #, 5\nv -> f : a, A / A, 2"
+    begun = pdrm.solve(one_state(("a",)), machine, discount=0.9)
+    assert abs(begun.start_value - 7.0) < 1e-9
+    assert abs(begun.value(0, "u", ("#",)) - 7.0) < 1e-9
+    assert begun.actions(0, "u", ("#",)) == ("0",)
+
+
+def test_silent_moves_that_pay_for_every_symbol():
+    machine = "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a, A / A, 0\nv -> v : eps, A / eps, 1\nv -> f : eps, # / #, 0"
+    task = Task(one_state(("a",)), machine)
+    assert measure_silence(tabulate(task.pushdown, task.finite.labels)).longest is None
+    solution = pdrm.solve(task, discount=0.9)
+    for height in (1, 10, 500):
+        assert abs(solution.value(0, "u", ("A",) * height + ("#",)) - height) <= solution.error_at(height) + 1e-9
+
+
+def test_what_is_refused():
+    with pytest.raises(StochasticMoves, match="letter"):
+        pdrm.solve("letter")
+    with pytest.raises(NoDiscount):
+        pdrm.solve("paint", discount=1.0)
+    with pytest.raises(BadSetting):
+        pdrm.solve("paint", precision=0.0)
+    with pytest.raises(UndefinedMove, match="wait"):
+        pdrm.solve(counting(otherwise="error"))
+    solution = pdrm.solve("maze-5x5")
+    with pytest.raises(BadSetting, match="99"):
+        solution.value(99, "search", ("#",))
+    with pytest.raises(UnknownConfiguration, match="nowhere"):
+        solution.value(0, "nowhere", ("#",))
+    with pytest.raises(UnknownConfiguration, match="`q`"):
+        solution.actions(0, "search", ("q",))
+
+
+def test_outcomes_that_are_the_same_are_one():
+    domain = from_arrays(
+        "twice",
+        [[[0, 0]]],
+        [[[0, 0]]],
+        [("pop",)],
+        step_limit=9,
+        probability=[[[0.5, 0.5]]],
+        events=("push", "pop", "wait"),
+    )
+    assert pdrm.solve(domain, COUNT.replace("OTHERWISE", "stay 0"), discount=0.5).start_value == 10.0
+
+
+def test_stand_ins_change_nothing(monkeypatch):
+    task = Task("maze-5x5")
+    world, table = world_of(task.finite.arrays), tabulate(task.pushdown, task.finite.labels)
+    with_them = Summaries(world, table, 0.99)
+    monkeypatch.setattr("pdrm.product.heads._find_groups", lambda _table: [])
+    without = Summaries(world, table, 0.99)
+    assert with_them.heads.stand_in.max() > 0 > find_heads(table).stand_in.max()
+    for place in range(8):
+        for stack in ((1,), (2, 3, 1), (5, 5, 4, 2, 1), ()):
+            for state in range(2):
+                one, other = (found.value(place, state, stack) for found in (with_them, without))
+                assert one == pytest.approx(other, abs=1e-3)
+    assert np.isfinite(without.error)
