@@ -88,7 +88,8 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     ('FrozenLake-v1', 16, 100, 5)
     """
     if not callable(labels) or not takes(labels, 4):
-        fault = f"{labels!r} cannot be called as {CALL}"
+        named = getattr(labels, "__qualname__", repr(labels))
+        fault = f"`{named}` cannot be called as {CALL}"
         raise BadDomainSetting(fault, fix="lambda s, a, t, info: {'goal'} if t == 15 else set()")
     weight, goes_on = check_weight(reward_weight), check_flag("ignore_end", ignore_end)
     told = {"env": env}

@@ -75,7 +75,8 @@ class Labelling:
 
 def _check(function: object, call: str, kind: str) -> str:
     """The function's name for messages; refused where it cannot take what it will be called with."""
-    role, count, fix = call.partition("(")[0], call.count(",") + 1, f"{call} -> set of events"
+    role, count = call.partition("(")[0], call.count(",") + 1
+    fix = f"{call} -> set of events; the environment is in info['env']"
     if not callable(function):
         raise BadSetting(f"`{role}` is {function!r}, but must be {kind}", fix=fix)
     name = getattr(function, "__qualname__", type(function).__qualname__)
