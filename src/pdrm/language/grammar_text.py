@@ -119,7 +119,12 @@ class _Token:
 
 
 def read_rules(lines: Iterable[Line]) -> list[Rule]:
-    """The rules in some lines; a line that begins with a name and a colon begins a rule."""
+    """The rules in some lines; a line that begins with a name and a colon begins a rule.
+
+    >>> [rule] = read_rules([Line("t.grammar", 1, 'start: ("a" | "b")+ rest?')])
+    >>> rule.name, str(rule.inner)
+    ('start', '("a" | "b")+ rest?')
+    """
     rules: list[Rule] = []
     known: dict[str, Where] = {}
     for tokens in _split_rules(lines):

@@ -319,7 +319,12 @@ def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:
 
 
 def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
-    """The letters of some guards, each cell of labels split by one guard after the other."""
+    """The letters of some guards, each cell of labels split by one guard after the other.
+
+    >>> letters = tell_apart(Alphabet(("a", "t")), [Event("a"), Event("t")])
+    >>> [sorted(of) for of in letters.of], [letters.example(letter) for letter in range(3)]
+    ([[0, 1], [0, 2]], ['a+t', 'a', 't'])
+    """
     listed = tuple(guards)
     cells: list[tuple[list[Cube], frozenset[int]]] = [([Cube(0, 0)], frozenset())]
     for number, guard in enumerate(listed):
