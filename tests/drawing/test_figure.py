@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 from pdrm.drawing.figure import compress, make_figure
+from pdrm.drawing.graphviz import to_dot
 from pdrm.drawing.label_tokens import RuleLine, make_line, spell
+from pdrm.drawing.tikz import to_tikz
 from tests.drawing import paper
 
 
@@ -51,7 +53,27 @@ def test_one_variable_stands_for_the_directions_on_every_edge():
     machine = paper.one_treasure()
     assert label(machine, "u0", "u0") == ["{a}, z / a z, 0"]
     assert label(machine, "u0", "u1") == ["{a, t}, z / a z, 1"]
-    assert caption(machine) == ["for a in u d l r", "otherwise: stay, 0"]
+    assert caption(machine) == [
+        "for a in u d l r",
+        "for (b, c) in (d, u) (u, d) (r, l) (l, r)",
+        "otherwise: stay, 0",
+    ]
+
+
+def test_the_rules_of_a_map_are_one_line():
+    assert label(paper.one_treasure(), "u1", "u1") == ["{b}, c / ε, 1"]
+
+
+def test_a_state_that_only_otherwise_leads_to_has_dashed_edges():
+    rule = paper.rule("left", "yes", paper.exactly("a"), "# / #", 1)
+    machine = paper.PushdownRewardMachine(
+        "m", ("a",), ("#",), "left", ("yes", "no"), paper.Otherwise.go("no", -1), (rule,)
+    )
+    (edge,) = [edge for edge in make_figure(machine).edges if edge.dashed]
+    assert (edge.source, edge.target, spell(edge.lines[0])) == ("left", "no", "otherwise, −1")
+    assert "style=dashed" in to_dot(machine)
+    assert r"\draw[->, dashed] (left)" in to_tikz(machine)
+    assert not any(edge.dashed for edge in make_figure(paper.formula_maze()).edges), "a rule leads there"
 
 
 def test_rules_with_one_effect_are_merged_over_guards_and_tops():

@@ -2,23 +2,30 @@
 
 All rules from one state to another share an edge, and many rules share a line, each line standing for exactly its rules.
 There are two ways. Rules with the same effect merge where all guards go with all tops (`{u} | {u, x}, u|l|r / ε, −1`). Rules
-that differ in one name throughout become a family: one line with a variable (`{a}, z / a z, 0`, for a in u d l r). Few lines
-are left as they are: the paper prints up to four rules on an edge. The caption says what the picture cannot: the
-variables' values (the same on every edge) and the machine's `otherwise`.
+that differ in one name throughout become a family: one line with a variable (`{a}, z / a z, 0`, for a in u d l r); those that differ
+in two, as the rules of a `map`, one line with two (`c, b / ε, 1`, for (b, c) in (u, d) (d, u) …). Few lines are left as they are:
+the paper prints up to four rules on an edge. The caption says what the picture cannot: the variables' values (the same on every
+edge) and the machine's `otherwise`. A state that only `otherwise` leads to has dashed edges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain, count, permutations
 
-from pdrm.drawing.label_tokens import VARIABLE, Name, RuleLine, Tokens, join, make_line, rename, spell_number
+from pdrm.drawing.label_tokens import SECOND, VARIABLE, Name, RuleLine, Tokens, join, make_line, rename, spell_number
 from pdrm.machines.transitions import Otherwise, Rule
 from pdrm.machines.wellformed import Machine
 
 MOST_LINES = 4
 """Lines on an edge that are readable without merging."""
+
+MOST_NAMES = 8
+"""Names on a line that are tried in pairs."""
+
+MOST_DASHED = 6
+"""Edges drawn for `otherwise`."""
 
 SMALLEST_FAMILY = 3
 """Rules that one line with a variable stands for at least."""
@@ -26,7 +33,8 @@ SMALLEST_FAMILY = 3
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line whose open place is filled by each of the values; without values it is that line alone.
+    """A line whose open place is filled by each of the values, and a second one by each of the `seconds`; without values it is
+    that line alone.
 
     >>> from pdrm.drawing.label_tokens import spell
     >>> line = RuleLine(((Name(""),),), (), (", 1",))
@@ -36,20 +44,43 @@ class Family:
 
     line: RuleLine
     values: tuple[str, ...] = ()
+    seconds: tuple[str, ...] = ()
 
     def members(self) -> list[RuleLine]:
-        """The lines without the variable."""
-        return [self.line.rename(VARIABLE, value) for value in self.values] or [self.line]
+        """The lines without the variables."""
+        lines = [self.line.rename(VARIABLE, value) for value in self.values] or [self.line]
+        if not self.seconds:
+            return lines
+        return [line.rename(SECOND, second) for line, second in zip(lines, self.seconds, strict=True)]
 
 
 def compress(lines: Sequence[RuleLine]) -> list[Family]:
     """The same rules in as few lines as make them readable, in their order."""
-    best = find_families(lines)
+    best = _find_pairs(find_families(lines))
     if len(best) > MOST_LINES:
         tops_first = find_families(_merge_guards(_merge_looks(lines)))
         guards_first = find_families(_merge_looks(_merge_guards(lines)))
         best = min(best, tops_first, guards_first, key=len)
     return best
+
+
+def _find_pairs(families: Sequence[Family]) -> list[Family]:
+    """The families, and those of the lines that are alone which differ in two names, gathered, the largest first."""
+    groups: dict[RuleLine, dict[tuple[str, str], Family]] = {}
+    for family in families:
+        names = sorted(family.line.names()) if not family.values else []
+        for first, second in permutations(names, 2) if len(names) <= MOST_NAMES else ():
+            key = family.line.rename(first, VARIABLE).rename(second, SECOND)
+            groups.setdefault(key, {})[first, second] = family
+    found: dict[RuleLine, Family] = {}
+    taken: set[RuleLine] = set()
+    for line, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        pairs = [pair for pair, family in group.items() if family.line not in taken]
+        if len(pairs) >= SMALLEST_FAMILY and len({first for first, _ in pairs}) == len(pairs):
+            firsts, seconds = zip(*pairs, strict=True)
+            found[group[pairs[0]].line] = Family(line, firsts, seconds)
+            taken.update(group[pair].line for pair in pairs)
+    return [found.get(one.line, one) for one in families if one.line in found or one.line not in taken]
 
 
 def find_families(lines: Sequence[RuleLine]) -> list[Family]:
@@ -98,6 +129,8 @@ class Edge:
     source: str
     target: str
     lines: tuple[Tokens, ...]
+    dashed: bool = False
+    """Whether it stands for `otherwise`, not for rules."""
 
     @property
     def loop(self) -> bool:
@@ -134,17 +167,37 @@ def make_figure(machine: Machine[Rule]) -> Figure:
         parallel.setdefault((rule.source, rule.target), []).append(make_line(rule, machine.events))
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
     variables = _name_variables(machine, [family for families in merged.values() for family in families])
-    edges = tuple(
-        Edge(*ends, tuple(rename(one.line.tokens(), VARIABLE, variables.get(one.values, VARIABLE)) for one in families))
-        for ends, families in merged.items()
-    )
-    legend = (
-        ("for ", Name(variable), " in ", *join(" ", [(Name(value),) for value in values]))
-        for values, variable in variables.items()
-    )
+    edges = tuple(Edge(*ends, tuple(_fill(one, variables) for one in families)) for ends, families in merged.items())
+    edges += _draw_otherwise(machine, {target for _, target in merged})
+    legend = (_explain(*lists, *names) for lists, names in variables.items())
     states = tuple(dict.fromkeys((*machine.states, *machine.final)))
     caption = (*legend, tokenize_otherwise(machine.otherwise))
     return Figure(machine.name, states, machine.start, frozenset(machine.final), edges, caption)
+
+
+def _fill(family: Family, variables: Variables) -> Tokens:
+    """A family's line with its variables."""
+    first, second = variables.get((family.values, family.seconds), (VARIABLE, SECOND))
+    return rename(rename(family.line.tokens(), VARIABLE, first), SECOND, second)
+
+
+def _explain(values: tuple[str, ...], seconds: tuple[str, ...], first: str, second: str) -> Tokens:
+    """The line of the caption that says what a variable stands for, or two."""
+    if not seconds:
+        return ("for ", Name(first), " in ", *join(" ", [(Name(value),) for value in values]))
+    pairs = zip(values, seconds, strict=True)
+    listed = [("(", Name(one), ", ", Name(other), ")") for one, other in pairs]
+    return ("for (", Name(first), ", ", Name(second), ") in ", *join(" ", listed))
+
+
+def _draw_otherwise(machine: Machine[Rule], reached: set[str]) -> tuple[Edge, ...]:
+    """Dashed edges to the state that `otherwise` leads to, where no rule does: else it would stand alone."""
+    target = machine.otherwise.target
+    if target is None or target in reached or target == machine.start:
+        return ()
+    line = ("otherwise, ", spell_number(machine.otherwise.reward))
+    sources = [state for state in machine.states if state not in (target, *machine.final)]
+    return tuple(Edge(source, target, (line,), dashed=True) for source in sources[:MOST_DASHED])
 
 
 def tokenize_otherwise(otherwise: Otherwise) -> Tokens:
@@ -159,12 +212,16 @@ def tokenize_otherwise(otherwise: Otherwise) -> Tokens:
     )
 
 
-def _name_variables(machine: Machine[Rule], families: list[Family]) -> dict[tuple[str, ...], str]:
-    """A name for each list of values, none of which the machine uses."""
+Variables = dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, str]]
+"""By the values of a variable, and of a second one: what the two are called."""
+
+
+def _name_variables(machine: Machine[Rule], families: list[Family]) -> Variables:
+    """Names for each list of values, none of which the machine uses."""
     used: set[str] = {"z", *machine.events}
     for rule in machine.transitions:
         used |= make_line(rule).names()
     letters = chain("abcαβγ", (f"x{number}" for number in count(1)))
     free = (name for name in letters if name not in used)
-    lists = dict.fromkeys(family.values for family in families if family.values)
-    return dict(zip(lists, free, strict=False))
+    lists = dict.fromkeys((family.values, family.seconds) for family in families if family.values)
+    return {both: (next(free), next(free) if both[1] else SECOND) for both in lists}

@@ -195,7 +195,8 @@ def _node(figure: Figure, state: str) -> str:
 
 def _edge(edge: Edge, room: int) -> str:
     label = set_columns([spell(line) for line in edge.lines], room)
-    return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>];"
+    dashed = ", style=dashed, weight=0" if edge.dashed else ""
+    return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>{dashed}];"
 
 
 def _room(loops: dict[str, Edge], edge: Edge) -> int:

@@ -18,6 +18,9 @@ from pdrm.machines.transitions import ANY, NONE, Rule, Transition
 VARIABLE = ""
 """The name of a place left open, which no machine can use."""
 
+SECOND = " "
+"""The name of a second such place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -105,7 +108,7 @@ def rename(tokens: Tokens, old: str, new: str) -> Tokens:
                 return Name(new if text == old else text)
             case ExactLabel(events):
                 filled = (new if event == old else event for event in events)
-                return ExactLabel(tuple(sorted(filled, key=lambda event: event != VARIABLE)))
+                return ExactLabel(tuple(sorted(filled, key=lambda event: event not in (VARIABLE, SECOND))))
             case _:
                 return token
 

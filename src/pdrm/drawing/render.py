@@ -104,6 +104,8 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
       left → right: b, A / ε, 0
       right → right: b, A / ε, 0
       right → yes: ε, # / #, 1
+      left → no: otherwise, 0
+      right → no: otherwise, 0
       otherwise: go to no, 0
     """
     made = _draw(what, title)

@@ -85,7 +85,7 @@ class Curves:
         from pdrm.drawing.curve_plots import CurveLine  # noqa: PLC0415 - matplotlib is loaded when something is drawn
 
         band = self.quartiles(self.normalised if self.scaled else self.returns)
-        panel, line = self.panel.title or self.panel.name, self.line
+        panel, line = self.panel.heading, self.line
         return CurveLine(line.name, panel, self.unit, self.at, *band, self.scaled, line.key, dashed=line.ours)
 
     def quartiles(self, values: Numbers) -> Quartiles:

@@ -117,6 +117,12 @@ class Panel:
                 self._task.append(Task(self.domain, self.machine, success=self.success))
         return self._task[0]
 
+    @property
+    def heading(self) -> str:
+        """Its title; without one its name, after that of the machine where it is not the domain's own."""
+        machine = "" if self.title or self.task.text is None else self.task.machine.name
+        return self.title or (self.name if machine in ("", self.name) else f"{machine}, {self.name}")
+
     def line(self, name: str) -> Line:
         """The line of this name."""
         return next(line for line in self.lines if line.name == name)

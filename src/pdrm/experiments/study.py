@@ -102,9 +102,7 @@ class Study:
         rows = []
         for panel, line in self.lines():
             agent = panel.agent(line)
-            rows.append(
-                [panel.title or panel.name, line.name, agent.name, str(agent.k), f"{agent.total:,} {agent.unit}"]
-            )
+            rows.append([panel.heading, line.name, agent.name, str(agent.k), f"{agent.total:,} {agent.unit}"])
         heads = ["panel", "line", "agent", "k", "training"]
         seeds = f"{self.title or self.name}; seeds {', '.join(map(str, self.seed_numbers))}"
         return html("p", seeds) + table(heads, rows)
@@ -210,7 +208,7 @@ class Results:
         def make(number: int) -> ResultRow:
             study, curves = self.lines[number]
             low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-            panel, line, done = curves.panel.title or curves.panel.name, curves.line.name, int(curves.at[-1])
+            panel, line, done = curves.panel.heading, curves.line.name, int(curves.at[-1])
             success = float(curves.final_success.mean())
             return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
 

@@ -22,6 +22,15 @@ from pdrm.machines.rewards import read_decimal
 Node = Tree[Token]
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
 
+FOREIGN = tuple(
+    (re.compile(pattern, re.IGNORECASE), sign)
+    for pattern, sign in (
+        (r"\s*(&&|∧|/\\|\band\b)\s*", " & "),
+        (r"\s*(\|\||∨|\bor\b)\s*", " | "),
+        (r"(~|¬|\bnot\b)\s*", "!"),
+    )
+)
+"""Signs of other languages in formulas, and ours."""
 SHAPES = {
     "header": "KEYWORD WORD …, for example `events A B C`",
     "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
@@ -203,7 +212,23 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
     names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
     expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
-    return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=f"write {SHAPES[shape]}")
+    fix = _spell_formula(line.code, shape) or f"write {SHAPES[shape]}"
+    return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=fix)
+
+
+def _spell_formula(code: str, shape: str) -> str:
+    """What to write for a formula in the words or signs of another language; nothing where it has none.
+
+    >>> _spell_formula("u0 -> u1 : a and not b, z / z, 1", "rule")
+    'write `a & !b`: & is and, | is or, ! is not'
+    """
+    if shape not in ("rule", "guard"):
+        return ""
+    formula = code.partition(":")[2].partition(",")[0].strip() if shape == "rule" else code.strip()
+    said = formula
+    for foreign, sign in FOREIGN:
+        said = foreign.sub(sign, said)
+    return "" if said == formula else f"write `{said}`: & is and, | is or, ! is not"
 
 
 def number_of(text: str, where: Where, what: str = "a reward") -> float:

@@ -155,7 +155,7 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
         moments = store.run(spec).episode()
         shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
         title = (
-            f"{curves.panel.title or curves.panel.name}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} steps, "
+            f"{curves.panel.heading}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} steps, "
             f"return {sum(one.reward for one in moments):g}, ended in {moments[-1].configuration.state}"
         )
         return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)

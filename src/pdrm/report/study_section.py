@@ -73,7 +73,7 @@ def _seeds(lines: Sequence[Curves]) -> str:
 
 
 def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> Markup:
-    title = (panel.title or panel.name) + (f" ({panel.figure})" if panel.figure else "")
+    title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
     return join(
         (
             html("h3", title),
