@@ -406,7 +406,39 @@ class BadDomainFile(PdrmError, code="E0710"):
 
 
 class BadSetting(PdrmError, code="E0801"):
-    """A setting is out of its range: a learning rate or exploration rate outside [0, 1], a negative k, no episodes."""
+    """A setting or an option has a value that it cannot have: a learning rate or exploration rate outside [0, 1], a negative k, no
+    episodes, a list of k that cannot be read. The message says which values there are.
+    """
+
+
+class UnknownSetting(BadSetting, code="E0807"):
+    """An agent does not have this setting, or the command an option that the agent does not use. `pdrm agents NAME` lists the settings
+    of an agent; networks count in timesteps (`--steps`), tables in episodes (`--episodes`).
+    """
+
+
+class ConflictingOptions(BadSetting, code="E0808"):
+    """Two options that say the same thing are given, or neither of two of which one is needed: `--seed 3` is one run with this seed,
+    `--seeds 3` is three runs with the seeds 0, 1 and 2.
+    """
+
+
+class WrongKind(BadSetting, code="E0809"):
+    """Something of another kind is given: what is no domain where a domain is needed, no machine where a machine is, or what cannot be
+    drawn. A domain is a name, a file, a `FiniteDomain` or a `WaterWorld`; a machine is a name, a file, a text or a machine.
+    """
+
+
+class DoesNotApply(BadSetting, code="E0810"):
+    """What is asked for is not possible with this task or this agent: a table cannot learn in a continuous domain, an agent that chooses
+    among actions cannot push in all directions, a report without a no has no witness, one without a yes nothing to certify.
+    """
+
+
+class NoMachine(BadSetting, code="E0811"):
+    """A domain of your own comes with no machine, so nothing says what is rewarded: give one, `--machine task.pdrm`, or in Python
+    `Task(domain, machine)`. The domains of the catalogue come with theirs.
+    """
 
 
 class UnknownAgent(PdrmError, code="E0802"):
@@ -512,7 +544,7 @@ def explanations() -> dict[str, tuple[str, str]]:
     >>> explanations()["E0301"][0]
     'nondeterministic'
     """
-    kinds = PdrmError.__subclasses__()
+    kinds = [*PdrmError.__subclasses__(), *BadSetting.__subclasses__()]
     table = {kind.code: (sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "") for kind in kinds}
     table |= {code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()}
     return dict(sorted(table.items()))

@@ -20,7 +20,7 @@ from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
-from pdrm.errors import BadSetting, BadStudy, CannotTranslate, did_you_mean
+from pdrm.errors import BadStudy, CannotTranslate, DoesNotApply, NoMachine, WrongKind, did_you_mean
 from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
@@ -84,7 +84,7 @@ class Task(Displayed):
         own = None if self.domain.machine is None else catalogue(self.domain.machine)
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
-            raise BadSetting(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
+            raise NoMachine(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
         self.machine = given
         self.text = None if given == own else to_text(given)
         states = tuple_of(success)
@@ -116,7 +116,7 @@ class Task(Displayed):
     def finite(self) -> FiniteDomain:
         """The domain, which must be finite."""
         if isinstance(self.domain, WaterWorld):
-            raise BadSetting(f"`{self.name}` is continuous, and this needs a finite domain", fix="train a deep agent")
+            raise DoesNotApply(f"`{self.name}` is continuous, and this needs a finite domain", fix="train a deep agent")
         return self.domain
 
     @cached_property
@@ -224,7 +224,7 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
     fix = "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
     if hasattr(given, "step") and hasattr(given, "reset"):
         fix = "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    raise BadSetting(f"{_shorten(given)} is not a domain", fix=fix)
+    raise WrongKind(f"{_shorten(given)} is not a domain", fix=fix)
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
@@ -240,7 +240,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     if isinstance(machine, str | os.PathLike):
         return catalogue(str(machine)) if means_name(machine, catalogue_names(), folder) else load(folder / machine)
     fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
-    raise BadSetting(f"{_shorten(machine)} is not a machine", fix=fix)
+    raise WrongKind(f"{_shorten(machine)} is not a machine", fix=fix)
 
 
 def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:

@@ -62,10 +62,10 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--k", "9" * 5000), "E0801"),
         (("train", "letter", "--seconds-per-episode", "0"), "E0801"),
         (("train", "nowhere.txt", "--machine", "letter"), "E0501"),
-        (("train", str(MAPS / "no-machine.txt")), "E0801"),
+        (("train", str(MAPS / "no-machine.txt")), "E0811"),
         (("train", str(MAPS / "no-machine.txt"), "--machine", "letter"), "E0202"),
         (("train", str(MAPS / "ragged.txt"), "--machine", "letter"), "E0704"),
-        (("train", "letter", "--counterfactuals", "most"), "E0801"),
+        (("train", "letter", "--counterfactuals", "most"), "E0807"),
         (("train", "letter", "--machine", "letter-counting.pdrm"), "E0501"),
         (("train", "letter", "-o", "/proc/nowhere"), "E0502"),
         (("evaluate", "nothing"), "E0805"),
@@ -149,7 +149,7 @@ def test_an_unknown_domain_is_refused_with_a_suggestion(pdrm, name, fix):
 def test_what_would_be_another_agent_is_refused(pdrm, tmp_path):
     for agent, choice in (("q", "exhaustive"), ("cprm", "none"), ("cra-q", "exhaustive")):
         outcome = pdrm("train", "letter", "--agent", agent, "--counterfactuals", choice, "-o", tmp_path)
-        assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+        assert (outcome.code, outcome.err[:10]) == (2, "error[E080")
 
 
 def test_evaluate_keeps_the_limit_of_the_run(pdrm, tmp_path):
@@ -253,7 +253,7 @@ def test_settings_that_an_agent_does_not_use_are_refused(pdrm, tmp_path):
         ("q", "--r-plus"),
     ):
         outcome = pdrm("train", "letter", "--agent", agent, option, 5, "-o", tmp_path)
-        assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0807]")
         assert f"agent `{agent}` does not use {option}" in outcome.err
 
 
@@ -304,3 +304,15 @@ def test_one_seed_and_several_runs_at_once(pdrm, tmp_path):
     assert [record["seed"] for record in json.loads(pdrm("evaluate", *folders, "--json").out)] == [3, 4]
     assert pdrm("evaluate", *folders, "--episodes", 2).out.count("2 episodes of letter") == 2
     assert pdrm("replay", *folders, "--plain").out.count("step 0 of") == 2
+
+
+def test_some_runs_are_compared_on_a_page(pdrm, tmp_path):
+    for agent in ("q", "cprm"):
+        assert pdrm("train", "letter", "--agent", agent, "--episodes", 100, "-o", tmp_path / "runs").code == 0
+    runs = sorted((tmp_path / "runs").iterdir())
+    assert pdrm("report", *runs, "-o", tmp_path / "page").code == 0
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "cprm 1" in page
+    assert "q 1" in page
+    runs[0].rename(tmp_path / runs[0].name)
+    assert "E0810" in pdrm("report", tmp_path / runs[0].name, runs[1], "-o", tmp_path / "page").err

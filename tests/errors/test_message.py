@@ -3,9 +3,10 @@
 import copy
 import pickle
 
-from pdrm.errors import WARNINGS, PdrmError, SeveralErrors, Where, explanations
+from pdrm.errors import WARNINGS, BadSetting, PdrmError, SeveralErrors, Where, explanations
 
-KINDS = [kind for kind in (PdrmError, *PdrmError.__subclasses__()) if kind is not SeveralErrors]
+EVERY = (PdrmError, *PdrmError.__subclasses__(), *BadSetting.__subclasses__())
+KINDS = [kind for kind in EVERY if kind is not SeveralErrors]
 PARTS = ("message", "where", "fix", "word")
 
 
@@ -19,11 +20,11 @@ def parts(error):
 
 
 def test_every_kind_has_a_code_of_its_own_and_an_explanation():
-    codes = [kind.code for kind in (PdrmError, *PdrmError.__subclasses__())]
+    codes = [kind.code for kind in EVERY]
     assert len(set(codes)) == len(codes) > 50
     assert set(explanations()) == {*codes[1:], *WARNINGS}
     assert all(title and text for title, text in explanations().values())
-    assert all(not kind.__subclasses__() for kind in KINDS[1:])
+    assert all(not kind.__subclasses__() for kind in KINDS[1:] if kind is not BadSetting)
 
 
 def test_an_error_is_made_again():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json
-from pdrm.errors import BadCertificate, BadSetting, PdrmError, UnknownDomain
+from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
     from pdrm.analysis.certificate import Certificate
@@ -76,7 +76,9 @@ def check_k(
 
     _check(only, memory, most, seconds, draw)
     if (domain is None) == (domain_file is None):
-        raise BadSetting("name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm")
+        raise ConflictingOptions(
+            "name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
+        )
     place = str(domain_file) if domain is None else domain
     task = Task(place, machine)
     gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
@@ -221,7 +223,7 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
 
     chosen = _chosen(report, questions)
     if chosen is None:
-        raise BadSetting("there is no witness to draw: no question was answered no", fix="leave --draw out")
+        raise DoesNotApply("there is no witness to draw: no question was answered no", fix="leave --draw out")
     k, question = chosen
     drawn = [
         Situation(
@@ -250,7 +252,7 @@ def _certify(report: KReport, path: Path, questions: list[str]) -> None:
     unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
     fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
     fix = fix if unknown else "try a larger --k"
-    raise BadSetting("there is no yes to certify", fix=fix)
+    raise DoesNotApply("there is no yes to certify", fix=fix)
 
 
 def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
@@ -320,7 +322,7 @@ def verify(
     typer.echo(
         f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.describe()}"
     )
-    typer.echo(f"  {len(proof.states):,} states, checked one by one")
+    typer.echo(f"  {len(proof.states):,} state{'s' * (len(proof.states) != 1)}, checked one by one")
     if proof.guesses:
         typer.echo(f"  {proof.describe_guesses()}")
     next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, print_error, print_json
-from pdrm.errors import NotRecorded, UnknownStudy
+from pdrm.errors import DoesNotApply, NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.claims import Judged, Part
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pdrm.experiments.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
+    from pdrm.learning.agents import Agent
+    from pdrm.task import Task
 
 # --- The options of every command that runs studies.
 
@@ -197,6 +199,9 @@ def _texts(numbers: Mapping[str, Any]) -> str:
 
 
 def report(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of runs, to compare these alone. [all in the folder]")
+    ] = None,
     output: Report = Path("report"),
     seeds: Seeds = None,
     theory: Annotated[bool, typer.Option(help="With what can be proved: which k is enough, sizes.")] = True,
@@ -206,15 +211,20 @@ def report(
 ) -> None:
     """Write the report again from the runs in a folder, of the paper's figures or of a study of your own; nothing is run.
 
-    Example: pdrm report -o report
+    Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
     """
     from pdrm.experiments.claims import Evidence
     from pdrm.experiments.paper.paper_figures import EVERY
     from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.study import load_studies
+    from pdrm.files import ensure_folder
     from pdrm.report.build import write_page
     from pdrm.report.verdicts import COLUMNS, results_markdown
 
+    if runs:
+        study, store = _study_of(runs)
+        _own_report([study], store, ensure_folder(output), markdown=markdown)
+        return
     evidence = Evidence(output, seeds)
     if own := load_studies(output, evidence.store):
         _own_report([study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown)
@@ -229,6 +239,31 @@ def report(
         return
     typer.echo(f"wrote {write_page(output, seeds=seeds, theory=theory)}")
     next_command("pdrm claims --details")
+
+
+def _study_of(folders: list[Path]) -> tuple[Study, Store]:
+    """A study of some runs: a panel for each task, a line for each agent."""
+    from pdrm.experiments.panel import Line, Panel
+    from pdrm.experiments.store import Store
+    from pdrm.experiments.study import Study
+    from pdrm.learning.run import Run
+
+    found = [Run.load(folder) for folder in folders]
+    roots = {run.folder.absolute().parent for run in found}
+    if len(roots) > 1:
+        raise DoesNotApply("the runs are in different folders", fix="compare runs of one folder, or copy them to one")
+    agents: dict[Task, dict[Agent, None]] = {}
+    for run in found:
+        agents.setdefault(run.spec.task, {})[run.spec.agent] = None
+    panels: list[Panel] = []
+    for task, own in agents.items():
+        names = [f"{agent.name} {agent.k}" for agent in own]
+        called = [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+        lines = tuple(Line(name=name, agent=agent) for name, agent in zip(called, own, strict=True))
+        same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
+        panels.append(Panel(name=task.name if not same else f"{task.name} ({same + 1})", domain=task, lines=lines))
+    seeds = sorted({run.spec.seed for run in found})
+    return Study(panels=tuple(panels), seeds=seeds, name="runs"), Store(next(iter(roots)))
 
 
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
-from pdrm.errors import BadSetting, UnknownDomain, did_you_mean
+from pdrm.errors import ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -98,7 +98,7 @@ def train(
     check_integer("seeds", 1 if seeds is None else seeds, 1, MOST_SEEDS, 5)
     check_integer("seed", seed or 0, 0, MOST, 0)
     if seed is not None and seeds is not None:
-        raise BadSetting("both --seed and --seeds are given", fix="leave one of them out")
+        raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
     check_integer("workers", workers, 1, MOST_WORKERS, 2)
     if log is not None:
         from pdrm.experiments.sinks import check_sink
@@ -115,6 +115,8 @@ def train(
         typer.echo(str(finding), err=True)
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
+    if chosen.deep and not as_json and len(before) < len(runs):
+        typer.echo(f"compiling `{chosen.name}` for {task.name}; the first test comes after that", err=True)
     try:
         with monitor(runs, store, workers, quiet=as_json):
             failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log))
@@ -148,7 +150,7 @@ def _agent(
         if setting not in known or (kind.deep and setting != "total_timesteps" and setting in INSTEAD):
             option = "--steps" if setting == "total_timesteps" else f"--{setting.replace('_', '-')}"
             fix = INSTEAD.get(setting, f"--set {setting}=…") if kind.deep else "leave it out, or choose another --agent"
-            raise BadSetting(f"agent `{called}` does not use {option}", fix=fix)
+            raise UnknownSetting(f"agent `{called}` does not use {option}", fix=fix)
     given |= dict(parse_setting(kind, word) for word in words or [])
     return agent_for(task, called, given | ({} if k is None else {"k": k}))
 
@@ -193,10 +195,14 @@ def _summary(run: Run) -> dict[str, Any]:
 
 def _print(run: Run, *, done_before: bool) -> None:
     """A run for people."""
+    from pdrm.learning.curve import format_return
+
     found, unit = _summary(run), run.spec.agent.unit
     rows = f", {found['rows']:,} table rows" if "rows" in found else ""
     before = " (done before)" if done_before else ""
-    said = f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {found['final_return']:g}{rows}"
+    said = (
+        f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {format_return(found['final_return'])}{rows}"
+    )
     typer.echo(f"{said}{before} -> {run.folder}")
     if found.get("cut_off"):
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
@@ -248,6 +254,7 @@ def evaluate(
 
     With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
+    from pdrm.learning.curve import format_return
     from pdrm.learning.run import Run
 
     check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
@@ -263,7 +270,7 @@ def evaluate(
     for run, record in zip(found, records, strict=True):
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
-        means = f"mean return {record['mean_return']:g}, mean length {record['mean_steps']:g}"
+        means = f"mean return {format_return(record['mean_return'])}, mean length {record['mean_steps']:g}"
         typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
         for end, count in record["ends"].items():
             typer.echo(f"  ended in {end}: {count}")
@@ -289,7 +296,11 @@ def domains(
         print_json(rows if name is None else rows[0])
         return
     for row in rows:
-        size = "    continuous" if row["states"] is None else f"{row['states']:>7} states"
+        size = (
+            "    continuous"
+            if row["states"] is None
+            else f"{row['states']:>7} state{'s' if row['states'] != 1 else ' '}"
+        )
         limit = f"limit {row['step_limit']:<6}"
         typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} machine {row['machine']}")
     next_command(f"pdrm train {name or 'letter'}")

@@ -78,11 +78,12 @@ def film(
 
     Example: pdrm film runs/maze-5x5-q-… -o maze.gif
     """
+    from pdrm.learning.curve import format_return
     from pdrm.learning.run import Run
 
     if every is not None:
         check_integer("every", every, 1, MOST, 10)
     check_integer("seed", seed, 0, MOST, 0)
     went = Run.load(run).film(output, seed, every)
-    typer.echo(f"{went['steps']:,} steps, return {went['return']:g}, ended in {went['end']} -> {output}")
+    typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, ended in {went['end']} -> {output}")
     next_command("pdrm evaluate {}", run)

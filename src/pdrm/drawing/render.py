@@ -24,7 +24,7 @@ from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
-from pdrm.errors import BadSetting, UnknownFormat
+from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
 from pdrm.machines.transitions import Rule
@@ -144,7 +144,7 @@ def _check_format(asked: str, endings: tuple[str, ...]) -> str:
 @singledispatch
 def _draw(what: object, title: bool) -> Picture:  # noqa: ARG001 - only machines have one
     fix = "give a machine, a run of one, a domain or a task"
-    raise BadSetting(f"a {type(what).__name__} cannot be drawn", fix=fix)
+    raise WrongKind(f"a {type(what).__name__} cannot be drawn", fix=fix)
 
 
 # --- A machine

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pdrm.experiments.execution import Planned
 from pdrm.experiments.store import Store
+from pdrm.learning.curve import format_return
 from pdrm.progress import duration, say, show_progress
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -71,7 +72,7 @@ class Monitor:
 
     def words(self) -> str:
         """Under way, failed and left, in words."""
-        paid = {name: f" (return {gained:g})" for name, gained in self.returns.items()}
+        paid = {name: f" (return {format_return(gained)})" for name, gained in self.returns.items()}
         shown = ", ".join(f"{run.title}{paid.get(run.spec.id, '')}" for run in self.under_way[:SHOWN_RUNS])
         more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
         left = self.seconds_left()

@@ -21,7 +21,7 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, BadStudy, UnknownAgent, UnknownSetting, did_you_mean
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
@@ -721,7 +721,7 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
             used = f" (agents that have it: {', '.join(others)})" if others else ""
             here = [name for name in CALLED_HERE.get(setting, ()) if name in known]
             fix = f"it is called `{here[0]}` here" if here else did_you_mean(setting, known) + used
-            raise BadSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix)
+            raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix)
 
 
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:

@@ -51,7 +51,7 @@ class Curve:
         return len(self.at)
 
     def __repr__(self) -> str:
-        last = f", final mean return {self.returns[-1].mean():g}" if len(self) else ""
+        last = f", final mean return {format_return(self.returns[-1].mean())}" if len(self) else ""
         return f"<Curve of {len(self)} tests{last}>"
 
     @property
@@ -122,6 +122,16 @@ def read_tests(arrays: Arrays, times: Sequence[int], names: Sequence[str]) -> li
         (bool(np.isin(ends, names).all()), "a test ended in a state that the machine does not have"),
     )
     return [Test(int(when), *rest) for when, *rest in zip(at, returns, steps, ends, strict=True)]
+
+
+def format_return(value: float) -> str:
+    """A return for people. Networks add up in single precision: what is a short number but for that is shown as it.
+
+    >>> [format_return(value) for value in (-7.99999, 100005.0, 0.123456789, 0.0)]
+    ['-8', '100005', '0.123457', '0']
+    """
+    short = float(f"{value:.4g}")
+    return f"{short if abs(short - value) <= 2e-6 * abs(value) else value:g}"
 
 
 def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -39,7 +39,7 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, PdrmError
+from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, ConflictingOptions, PdrmError
 from pdrm.files import (
     Arrays,
     describe_fault,
@@ -62,7 +62,7 @@ from pdrm.learning.agents import (
     read_agent,
     resolve_seeds,
 )
-from pdrm.learning.curve import Curve, Test, find_successes, read_tests
+from pdrm.learning.curve import Curve, Test, find_successes, format_return, read_tests
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -783,7 +783,7 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     if seeds is None:
         return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
     if seed:
-        raise BadSetting("both `seed` and `seeds` are given", fix="leave one of them out")
+        raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
     if chosen.deep:
         return _train_all(specs, folder, watch, progress)
@@ -810,7 +810,7 @@ def _train_all(
 
         def tell(status: Status) -> None:
             facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
-            update(status.done, f"return {status.test.returns.mean():g}  {'  '.join(facts)}")
+            update(status.done, f"return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}")
             if watch is not None:
                 watch(status)
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, DoesNotApply, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
@@ -59,7 +59,7 @@ def check_actions(agent: Deep, product: JaxProduct) -> None:
     if agent.continuous not in (None, vectors):
         kind = "vectors" if vectors else "one of several"
         fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
-        raise BadSetting(f"`{agent.name}` cannot choose the actions of `{product.domain.name}`, {kind}", fix=fix)
+        raise DoesNotApply(f"`{agent.name}` cannot choose the actions of `{product.domain.name}`, {kind}", fix=fix)
 
 
 # --- Training many runs at once: the same agent on many seeds (and, where wanted, on many values of its settings), one program.

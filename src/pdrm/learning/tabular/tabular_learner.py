@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.errors import BadSetting, CannotTranslate
+from pdrm.errors import CannotTranslate, DoesNotApply
 from pdrm.files import Arrays
 from pdrm.learning.agents import Agent, CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
@@ -68,7 +68,7 @@ class TabularLearner:
 def begin_training(task: Task, agent: Agent, seed: int) -> Training | HierarchicalTraining:
     """A run of a tabular agent, before its first episode."""
     if task.continuous:
-        raise BadSetting(f"agent `{agent.name}` learns a table, and {task.name} is continuous", fix="--agent ppo")
+        raise DoesNotApply(f"agent `{agent.name}` learns a table, and {task.name} is continuous", fix="--agent ppo")
     view: View | None = agent.view
     assert view is not None  # noqa: S101 - tabular agents see the machine
     if isinstance(agent, Hierarchical):
