@@ -85,7 +85,9 @@ def _clashes(
     beside = "".join(taken.get((state, other, top), "") for other in ([None] if number is not None else range(labels)))
     same = taken.get(case, "")
     kind = _kind(rule)
-    if kind in same or (same and "e" in same + kind):
+    # A rule with `z` that one naming the top beats, silent or reading: then it does not matter how many there are.
+    beaten = kind == "z" and ("n" in same or (number is not None and "n" in beside))
+    if (kind in same and not beaten) or (same and "e" in same + kind):
         return True
     # A silent rule excludes reading ones, except that a silent rule naming the top beats a reading rule with `z`.
     silent, reading = (kind, beside) if number is None else (beside, kind)

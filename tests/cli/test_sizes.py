@@ -119,7 +119,7 @@ def test_ones_own_domain(pdrm, tmp_path):
     _, sizes = sizes_of(pdrm("sizes", file, "--machine", "anbn", "--json"))
     assert 0 < sizes["1-policy"]["reachable"] <= sizes["full policy"]["reachable"]
     outcome = pdrm("sizes", file)
-    assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
+    assert (outcome.code, outcome.err[:12]) == (2, "error[E0811]")
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])

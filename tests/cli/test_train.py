@@ -290,7 +290,11 @@ def test_the_fix_is_of_the_fault(arguments, fix, pdrm):
 
 def test_help_says_the_settings_of_ones_own_domain(pdrm):
     said = " ".join(pdrm("train", "--help").out.split())
-    for setting in ("Training episodes. [the paper's, else 10000]", "α. [the paper's, else 0.5]", "else 0.99]"):
+    for setting in (
+        "Training episodes. [the paper's, else 10000]",
+        "α (for q, cprm, hrm, cra-q, cra-cql). [the paper's, else 0.5]",
+        "else 0.99]",
+    ):
         assert setting in said
 
 

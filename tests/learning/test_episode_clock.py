@@ -36,7 +36,7 @@ def timed_by_updates(training):
 
 def learnt(training):
     """The tables as the readable learner has them; counters are written as symbols."""
-    table = policy_of(training, {}).table
+    table = policy_of(training, {}).q_table
     rows = (table.seen(row) for row in range(len(table)))
     return {
         (s, state, tuple(map(str, memory))): values
@@ -104,7 +104,7 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
-    meta = policy_of(training, {}).table
+    meta = policy_of(training, {}).q_table
     for row in range(len(meta)):
         s, state, stack = meta.seen(row)
         count = len(readable.options[state])

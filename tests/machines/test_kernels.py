@@ -11,7 +11,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
-from pdrm.machines.transitions import Otherwise, Transition
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 from proofs import acceptance, engines, features
 from proofs.random_machines import fitting
 from proofs.words_kernel import Runs, Words, run, run_words
@@ -156,7 +156,8 @@ def test_a_rule_fits_just_when_the_machine_accepts_it(data, alphabet):
             "fit", alphabet.events, stack, "u", final, Otherwise.error(), tuple(kept), exclusive, states
         )
 
-    if fitting(rules, alphabet, stack) == rules:
+    # Rules that name the top come first: whether two rules with `z` clash depends on them.
+    if len(fitting(sorted(rules, key=lambda rule: rule.top in (ANY, NONE)), alphabet, stack)) == len(rules):
         build(rules)
     else:
         with pytest.raises(Exception) as raised:  # noqa: PT011 (one clash or several together)

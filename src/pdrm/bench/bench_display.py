@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pdrm.bench.bench_record import Record
 from pdrm.bench.bench_rows import Row, points
-from pdrm.drawing.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,6 +134,8 @@ def plot_growth(rows: Sequence[Row]) -> Figure:
     ['states', 'seconds']
     """
     from matplotlib.figure import Figure
+
+    from pdrm.drawing.plots import COLOURS
 
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -34,7 +34,6 @@ def bench(
     Example: pdrm bench tabular --seconds 20
     """
     from pdrm.bench.bench_display import plot_growth, print_tables
-    from pdrm.drawing.plots import write_plot
     from pdrm.files import ensure_folder
 
     chosen = _choose(what, output)
@@ -43,6 +42,8 @@ def bench(
     if not found or (what and missing):
         raise next(iter(missing.values()))
     if output is not None and "analysis" in found:
+        from pdrm.drawing.plots import write_plot
+
         write_plot(plot_growth(found["analysis"].rows), output)
         typer.echo(f"wrote {output}", err=True)
     if as_json:

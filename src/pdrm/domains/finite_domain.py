@@ -158,7 +158,7 @@ class FiniteDomain(Displayed):
 
         >>> from pdrm.domains.paper_domains import domain
         >>> len(domain("deliver-8").labels), len(domain("deliver-8").find_labels())
-        (14, 9)
+        (133, 69)
         """
         arrays = self.arrays
         emitted = {
