@@ -60,11 +60,12 @@ def bench(
 def _choose(what: str, output: Path | None) -> tuple[str, ...]:
     """The benches that are asked for; mistakes are reported before anything is measured."""
     from pdrm.bench.bench_record import BENCHES
-    from pdrm.drawing.plots import check_plot_format
 
     if what and what not in BENCHES:
         raise BadSetting(f"there is no bench `{what}`", fix=did_you_mean(what, BENCHES))
     if output is not None:
+        from pdrm.drawing.plots import check_plot_format
+
         check_plot_format(output)
         if what not in ("", "analysis"):
             raise BadSetting(f"bench {what} draws nothing", fix="pdrm bench analysis -o growth.svg")
