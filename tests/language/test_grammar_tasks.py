@@ -133,6 +133,29 @@ def test_files_that_want_too_much_are_refused_soon():
         assert time.process_time() - before < 8
 
 
+def opened():
+    """Two brackets of random kinds are opened, whatever the agent does; then it may close one of any kind, or end."""
+    events = ["open_1", "open_2", "open_3", "close_1", "close_2", "close_3", "end"]
+    first = {kind: 1 + kind for kind in range(3)}  # state 0: nothing is left to open; 1 to 3: one is; 4 to 12: two are
+    after = [[0] * 4] + [[0] * 4] * 3 + [[first[inner]] * 4 for _ in range(3) for inner in range(3)]
+    label = (
+        [[4, 5, 6, 7]]
+        + [[1 + kind] * 4 for kind in range(3)]
+        + [[1 + outer] * 4 for outer in range(3) for _ in range(3)]
+    )
+    start = {4 + number: 1 / 9 for number in range(9)}
+    labels = [(), *((event,) for event in events)]
+    return pdrm.domains.from_arrays("opened", after, label, labels, start=start, step_limit=8)
+
+
+def test_brackets_are_learnt_alike(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    agent = pdrm.CpRM(k=1, episodes=400, test_every=100, test_episodes=20)
+    runs = [pdrm.train(pdrm.Task(opened(), machine), agent, seed=0) for machine in (HAND["brackets"], made("brackets"))]
+    assert (runs[0].curve.returns[-1] == 1).all()
+    assert (runs[0].curve.returns == runs[1].curve.returns).all()
+
+
 def test_training_from_a_grammar(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     returns = []
