@@ -155,6 +155,14 @@ def draw_places(seed: int) -> GridMap:
     return parse_map("\n".join(map("".join, rows)), places=PLACE_TYPES)
 
 
+def _nothing_left(figure: str) -> list[Reading]:
+    """What else may happen where the machine has nothing left to retrace."""
+    return [
+        Reading("end", figure, f"{NOTHING_LEFT}the episode ends and pays 0", partial(_with_otherwise, "go lost 0")),
+        Reading("lose", figure, f"{NOTHING_LEFT}the task is lost (−1e5)", partial(_with_otherwise, "go lost -1e5")),
+    ]
+
+
 # --- All of them. A new one is one more entry.
 
 PYTHON_UPDATES = 45_000
@@ -178,8 +186,7 @@ READINGS: tuple[Reading, ...] = (
         "the same, with the repository's probability of 0.1 in place of the paper's ½",
         partial(_with_domain, "letter", partial(letter_of_the_repository, 0.1)),
     ),
-    Reading("end", "maze", f"{NOTHING_LEFT}the episode ends and pays 0", partial(_with_otherwise, "go lost 0")),
-    Reading("lose", "maze", f"{NOTHING_LEFT}the task is lost (−1e5)", partial(_with_otherwise, "go lost -1e5")),
+    *_nothing_left("maze"),
     Reading(
         "limit-15",
         "maze",
@@ -191,8 +198,7 @@ READINGS: tuple[Reading, ...] = (
         Reading(f"maze-{n}", "maze", f"generated mazes of 10×10 and 20×20, seed {n}", partial(_on_maze, n))
         for n in MAZES
     ),
-    Reading("end", "multi", f"{NOTHING_LEFT}the episode ends and pays 0", partial(_with_otherwise, "go lost 0")),
-    Reading("lose", "multi", f"{NOTHING_LEFT}the task is lost (−1e5)", partial(_with_otherwise, "go lost -1e5")),
+    *_nothing_left("multi"),
     Reading(
         "four",
         "deliver",
