@@ -13,8 +13,8 @@ from typing import NamedTuple
 from pdrm.errors import BadSetting, CannotCombine, EarlyAcceptance, EndlessSilentMoves, TooLarge, UndefinedMove
 from pdrm.language.combining import StackOrNone, combine
 from pdrm.language.loading import parse_word
-from pdrm.language.regular_expressions import from_regex
-from pdrm.language.temporal_logic import from_ltlf
+from pdrm.language.logic.regular_expressions import from_regex
+from pdrm.language.logic.temporal_logic import from_ltlf
 from pdrm.machines.guards import Event, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from pdrm.errors import BadGrammar, Undecidable
-from pdrm.language.grammars import from_grammar
+from pdrm.language.grammars.grammar_machine import from_grammar
 from pdrm.language.loading import parse_word
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine

@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 from pdrm.errors import EarlyAcceptance
-from pdrm.language.regular_expressions import from_regex
-from pdrm.language.temporal_formulas import PATTERNS
-from pdrm.language.temporal_logic import from_ltlf
+from pdrm.language.logic.regular_expressions import from_regex
+from pdrm.language.logic.temporal_formulas import PATTERNS
+from pdrm.language.logic.temporal_logic import from_ltlf
 
 EVENTS = ("a", "b", "c", "d", "e")
 END = frozenset(["end"])

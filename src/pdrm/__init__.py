@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pdrm.errors import PdrmError
     from pdrm.experiments.study import Study
     from pdrm.language.combining import combine
-    from pdrm.language.grammars import from_grammar
+    from pdrm.language.grammars.grammar_machine import from_grammar
     from pdrm.language.loading import catalogue, load, parse, save
-    from pdrm.language.regular_expressions import from_regex
-    from pdrm.language.temporal_logic import from_ltlf
+    from pdrm.language.logic.regular_expressions import from_regex
+    from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO, Summary
     from pdrm.learning.run import train
     from pdrm.machines.counting import CountingRewardAutomaton

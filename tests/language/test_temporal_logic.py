@@ -5,7 +5,7 @@ import pytest
 import pdrm
 from pdrm.errors import BadSetting, CannotRead, EarlyAcceptance, TooDeep, TooLarge, TooManyCases, UnknownEvent
 from pdrm.language import PATTERNS, parse_word
-from pdrm.language.temporal_formulas import parse_formula, subformulas
+from pdrm.language.logic.temporal_formulas import parse_formula, subformulas
 from proofs.logic import PATTERN_TREES, text_of
 
 

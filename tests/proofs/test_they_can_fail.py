@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from pdrm.analysis import solving
-from pdrm.language import acceptors, conflicts, json_form, regular_expressions, shrinking, syntax, temporal_formulas
+from pdrm.language import json_form, syntax
+from pdrm.language.grammars import conflicts, shrinking
+from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning import run
 from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical

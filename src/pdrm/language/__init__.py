@@ -5,12 +5,8 @@ place of every word), from which a machine is built: `reader` for .pdrm text (on
 one line by the grammar), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
 automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
 
-A task can also be written as a set of words (`task_text`: what such texts have in common). `grammars` makes a machine of a context-free
-grammar: `grammar_text` reads it, `productions` has it as numbers, `owed` (top-down) or `lr_tables` and `bottom_up` make moves of it,
-`shrinking` makes them few, and `draft` a machine; `conflicts` says why a grammar cannot be decided.
-
-`regular_expressions` and `temporal_logic` (its formulas are read in `temporal_formulas`) work out finite `acceptors`, of which reward machines
-are made; `combining` runs several machines as one.
+A task can also be written as a set of words (`task_text`: what such texts have in common): the folder `grammars` makes a pushdown machine
+of a context-free grammar, the folder `logic` a reward machine of a regular expression or a temporal formula. `combining` runs several machines as one.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -24,7 +20,7 @@ from pdrm.lazy import lazy
 if TYPE_CHECKING:
     from pdrm.language.combining import combine
     from pdrm.language.document import AnyMachine
-    from pdrm.language.grammars import from_grammar
+    from pdrm.language.grammars.grammar_machine import from_grammar
     from pdrm.language.json_form import to_json
     from pdrm.language.loading import (
         catalogue,
@@ -36,9 +32,9 @@ if TYPE_CHECKING:
         parse_word,
         save,
     )
-    from pdrm.language.regular_expressions import from_regex
-    from pdrm.language.temporal_formulas import PATTERNS
-    from pdrm.language.temporal_logic import from_ltlf
+    from pdrm.language.logic.regular_expressions import from_regex
+    from pdrm.language.logic.temporal_formulas import PATTERNS
+    from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.language.writer import lay_out, to_text
 
 __all__ = [  # noqa: RUF022 - in the order one reads them

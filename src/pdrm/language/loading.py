@@ -26,9 +26,9 @@ from pdrm.machines.wellformed import NAME
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """What a machine can be saved as, by the ending of the file name."""
 KINDS = {
-    "grammar": "pdrm.language.grammars",
-    "regex": "pdrm.language.regular_expressions",
-    "ltlf": "pdrm.language.temporal_logic",
+    "grammar": "pdrm.language.grammars.grammar_machine",
+    "regex": "pdrm.language.logic.regular_expressions",
+    "ltlf": "pdrm.language.logic.temporal_logic",
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
 `read_task(text, file, name)` makes the machine."""

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
-from pdrm.language import grammar_text as text_form
-from pdrm.language.acceptors import Acceptor, LabelMoves, placing, reward_machine
-from pdrm.language.grammar_text import Choice, Expression, Reads, Repeat, read_expression
+from pdrm.language.grammars import grammar_text as text_form
+from pdrm.language.grammars.grammar_text import Choice, Expression, Reads, Repeat, read_expression
+from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
 from pdrm.language.task_text import END, TaskOptions, TaskText, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT, reading, spend
 from pdrm.machines.alphabet import Alphabet, names_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
 
-from pdrm.language.lr_tables import NO_MORE, Automaton
-from pdrm.language.productions import Production
+from pdrm.language.grammars.lr_tables import NO_MORE, Automaton
+from pdrm.language.grammars.productions import Production
 from pdrm.limits import spend
 
 MOST_TRIED = 20_000

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from graphlib import TopologicalSorter
 
-from pdrm.language.draft import Draft, Move
-from pdrm.language.productions import Letters, Production, Productions, first_letters, first_of
+from pdrm.language.grammars.draft import Draft, Move
+from pdrm.language.grammars.productions import Letters, Production, Productions, first_letters, first_of
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 from pdrm.limits import spend
 

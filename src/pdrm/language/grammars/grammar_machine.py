@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdrm.errors import BadGrammar, PdrmError, Undecidable, Where
-from pdrm.language.bottom_up import reduce_bottom_up
-from pdrm.language.conflicts import explain_conflict
-from pdrm.language.draft import build
-from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
-from pdrm.language.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate, looks_ahead
-from pdrm.language.owed import NotTopDown, owe
-from pdrm.language.productions import START, Letters, Productions, expand, tell_apart
-from pdrm.language.shrinking import shrink, size_of
+from pdrm.language.grammars.bottom_up import reduce_bottom_up
+from pdrm.language.grammars.conflicts import explain_conflict
+from pdrm.language.grammars.draft import build
+from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
+from pdrm.language.grammars.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate, looks_ahead
+from pdrm.language.grammars.owed import NotTopDown, owe
+from pdrm.language.grammars.productions import START, Letters, Productions, expand, tell_apart
+from pdrm.language.grammars.shrinking import shrink, size_of
 from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, read_task_text
 from pdrm.limits import reading
 from pdrm.machines.alphabet import Alphabet

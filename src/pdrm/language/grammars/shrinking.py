@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from pdrm.language.draft import Draft, Move
+from pdrm.language.grammars.draft import Draft, Move
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.limits import spend
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
-from pdrm.language.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence
+from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
 from pdrm.machines.alphabet import Alphabet, Cube

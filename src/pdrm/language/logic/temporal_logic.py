@@ -14,10 +14,10 @@ from functools import reduce
 from operator import or_
 
 from pdrm.errors import BadSetting, TooLarge, Where
-from pdrm.language.acceptors import Acceptor, LabelMoves, placing, reward_machine
+from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
+from pdrm.language.logic.temporal_formulas import Temporal, events_in, parse_task, subformulas
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
-from pdrm.language.temporal_formulas import Temporal, events_in, parse_task, subformulas
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
 from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
@@ -35,7 +35,7 @@ def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     exclusive: Iterable[Iterable[str]] = (),
     name: str = "formula",
 ) -> RewardMachine:
-    """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.temporal_formulas`).
+    """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.logic.temporal_formulas`).
 
     A formula is about the first label; one with past operators only is about the last label read. events: those that labels may
     hold; None: those that the formula names. accept: `first` is done as soon as the labels read so far (at least one)
@@ -91,7 +91,7 @@ State = tuple[int, ...]
 class Progression:
     """The states of a formula.
 
-    >>> from pdrm.language.temporal_formulas import parse_formula
+    >>> from pdrm.language.logic.temporal_formulas import parse_formula
     >>> acceptor = Progression(parse_formula("F(a & X F b)"), Alphabet(("a", "b"))).explore()
     >>> len(acceptor.moves), acceptor.accepting
     (3, [False, False, True])

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar
-from pdrm.language.draft import Draft, Move
-from pdrm.language.lr_tables import NO_MORE, Automaton, accessing, below
+from pdrm.language.grammars.draft import Draft, Move
+from pdrm.language.grammars.lr_tables import NO_MORE, Automaton, accessing, below
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import spend
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pdrm.errors import TooLarge
-from pdrm.language.productions import Letters, Production, Productions, first_letters, first_of
+from pdrm.language.grammars.productions import Letters, Production, Productions, first_letters, first_of
 from pdrm.limits import spend
 
 NO_MORE = -1

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pdrm.language.productions import Letters
+from pdrm.language.grammars.productions import Letters
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
