@@ -68,7 +68,7 @@ EXAMPLES = {
     "E1001": "pdrm check-k maze-5x5 --height 30 --rule block --memory 0.0001",
     "E1002": 'from pathlib import Path\ntask = "events A B C\\nstack # X\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : {A}, z / X z, 0\\nu -> v : {B}, z / z, 0\\n"\n'
     'task += "v -> v : eps, X / eps, 1\\nv -> f : eps, # / #, 1"\nPath("task.pdrm").write_text(task)\npdrm check-k letter --machine task.pdrm',
-    "E1003": 'from pathlib import Path\nfrom pdrm.analysis.certificate import load_certificate\nPath("proof.json").write_text("{}")\nload_certificate(Path("proof.json"))',
+    "E1003": 'from pathlib import Path\nfrom pdrm.analysis import load_certificate\nPath("proof.json").write_text("{}")\nload_certificate(Path("proof.json"))',
     "E1004": "pdrm check-k letter --discount 1",
     "E1005": 'pdrm.solve("letter")',
     "E1101": 'from pathlib import Path\nPath("study.toml").write_text("name = \\"views\\"")\npdrm run study.toml',

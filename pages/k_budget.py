@@ -48,7 +48,7 @@ GROUPS = {"catalogue": "the catalogue and the project of `pdrm new`", "random": 
 
 NOW = """
 import json, sys, time
-from pdrm.analysis.check_k import KSearch, compile_kernels
+from pdrm.analysis.sufficient_k.check_k import KSearch, compile_kernels
 from pdrm.task import Task
 compile_kernels()
 for line in sys.stdin:
@@ -67,7 +67,7 @@ for line in sys.stdin:
 """
 BEFORE = """
 import json, signal, sys, time
-from pdrm.analysis.check_k import check_k
+from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.task import Task
 def stop(*_):
     raise TimeoutError

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.check_k import certify
-from pdrm.analysis.checker import find_fault
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k import QUESTIONS, Answer
+from pdrm.analysis.sufficient_k.certificate import Certificate
+from pdrm.analysis.sufficient_k.check_k import certify
+from pdrm.analysis.sufficient_k.checker import find_fault
+from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer
 from proofs.k_policies import Truth
 from proofs.plain_product import Case
 

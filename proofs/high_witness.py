@@ -12,9 +12,9 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.high_witness import HighWitnesses
 from pdrm.analysis.solving import solve
-from pdrm.analysis.sufficient_k import Situation
+from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+from pdrm.analysis.sufficient_k.questions import Situation
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.language.loading import parse_word
 from pdrm.product.finite_product import Bound

@@ -11,8 +11,8 @@ from math import inf
 from random import Random
 
 from pdrm.machines.tables import Table, tabulate
-from pdrm.product.summaries import Summaries, read_move, world_of
-from pdrm.product.summary_kernel import World
+from pdrm.product.summaries.operators import Summaries, read_move, world_of
+from pdrm.product.summaries.summary_kernel import World
 from proofs.plain_product import Case
 from proofs.summaries import draw_case
 

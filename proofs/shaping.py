@@ -16,7 +16,7 @@ from random import Random
 from pdrm.errors import UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.potentials import Potential, Shaping
+from pdrm.product.summaries.potentials import Potential, Shaping
 from proofs.exactness import Truth
 from proofs.plain_product import END, Case, Key, Plain, Way
 from proofs.random_machines import described, random_machine

@@ -12,9 +12,9 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.k_gap import measure_gap
 from pdrm.analysis.optimal import Optimal, find_optimal
-from pdrm.analysis.sufficient_k import NO, UNDECIDED, YES, Answer, answer_questions
+from pdrm.analysis.sufficient_k.k_gap import measure_gap
+from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED, YES, Answer, answer_questions
 from pdrm.errors import UnboundedStep
 from proofs.certificates import Certified
 from proofs.k_policies import Truth

@@ -29,8 +29,8 @@ import jax
 import numpy as np
 
 import pdrm
-from pdrm.analysis.certificate import load_certificate
-from pdrm.analysis.checker import verify
+from pdrm.analysis.sufficient_k.certificate import load_certificate
+from pdrm.analysis.sufficient_k.checker import verify
 from pdrm.domains import domain_files
 from pdrm.errors import PdrmError
 from pdrm.experiments import fact_cache, study, study_file

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pdrm.lazy import lazy, show_with
 
 if TYPE_CHECKING:
-    from pdrm.analysis.check_k import check_k
     from pdrm.analysis.solving import solve
+    from pdrm.analysis.sufficient_k.check_k import check_k
     from pdrm.domains import FiniteDomain, domain, from_gymnasium, load_domain
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError

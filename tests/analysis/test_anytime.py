@@ -5,10 +5,10 @@ from time import monotonic
 
 import pytest
 
-from pdrm.analysis.check_k import KSearch, check_k
-from pdrm.analysis.checker import find_fault
 from pdrm.analysis.optimal import find_optimal
-from pdrm.analysis.sufficient_k import QUESTIONS
+from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
+from pdrm.analysis.sufficient_k.checker import find_fault
+from pdrm.analysis.sufficient_k.questions import QUESTIONS
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting

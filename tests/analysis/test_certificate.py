@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from pdrm.analysis.certificate import load_certificate
-from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import find_ends, find_fault
+from pdrm.analysis.sufficient_k.certificate import load_certificate
+from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.sufficient_k.checker import find_ends, find_fault
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadCertificate, TooLarge

@@ -1,8 +1,8 @@
 """Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
 
-from pdrm.analysis.check_k import check_k
-from pdrm.analysis.high_witness import HighWitnesses
-from pdrm.analysis.sufficient_k import NO, UNDECIDED
+from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
 from pdrm.language.loading import parse_word
 from pdrm.product.finite_product import Bound
 from pdrm.task import Task

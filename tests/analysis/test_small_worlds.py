@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pdrm.analysis.check_k import check_k
-from pdrm.analysis.checker import find_fault
-from pdrm.analysis.k_gap import measure_gap
 from pdrm.analysis.optimal import find_optimal
-from pdrm.analysis.sufficient_k import answer_questions
+from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.sufficient_k.checker import find_fault
+from pdrm.analysis.sufficient_k.k_gap import measure_gap
+from pdrm.analysis.sufficient_k.questions import answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.language.loading import catalogue, parse
@@ -176,7 +176,7 @@ def test_a_policy_to_begin_with_is_improved_round_by_round(monkeypatch):
     found = find_optimal(FiniteProduct(where, machine), 0.99)
     always_a = dict.fromkeys(range(len(found.product)), 0)
     assert measure_gap(found, 0, always_a).gap == pytest.approx((0.5, 0.5))
-    monkeypatch.setattr("pdrm.analysis.k_gap.ROUNDS", 0)
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.k_gap.ROUNDS", 0)
     assert measure_gap(found, 0, always_a).gap == pytest.approx((1.5, 1.5))
 
 

@@ -7,8 +7,8 @@ import pdrm
 from pdrm.domains.array_domain import from_arrays
 from pdrm.errors import BadSetting, NoDiscount, StochasticMoves, UndefinedMove, UnknownConfiguration
 from pdrm.machines.tables import tabulate
-from pdrm.product.heads import find_heads, measure_silence
-from pdrm.product.summaries import Summaries, world_of
+from pdrm.product.summaries.heads import find_heads, measure_silence
+from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 COUNT = """
@@ -108,7 +108,7 @@ def test_stand_ins_change_nothing(monkeypatch):
     task = Task("maze-5x5")
     world, table = world_of(task.finite.arrays), tabulate(task.pushdown, task.finite.labels)
     with_them = Summaries(world, table, 0.99)
-    monkeypatch.setattr("pdrm.product.heads._find_groups", lambda _table: [])
+    monkeypatch.setattr("pdrm.product.summaries.heads._find_groups", lambda _table: [])
     without = Summaries(world, table, 0.99)
     assert with_them.heads.stand_in.max() > 0 > find_heads(table).stand_in.max()
     for place in range(8):

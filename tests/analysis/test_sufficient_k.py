@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.analysis.check_k import check_k
 from pdrm.analysis.optimal import MOST_ACTIONS, find_optimal
-from pdrm.analysis.sufficient_k import QUESTIONS, answer_questions
+from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.sufficient_k.questions import QUESTIONS, answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
@@ -166,7 +166,7 @@ def test_undecided_is_said_where_memory_ends():
 
 def test_the_search_from_the_start_goes_back(monkeypatch):
     """A first choice that fails later is taken back: a clash between classes, not within one."""
-    from pdrm.analysis.from_start import search_policy
+    from pdrm.analysis.sufficient_k.from_start import search_policy
 
     found = find_optimal(FiniteProduct(EIGHT.finite, EIGHT.pushdown), 0.99)
     choice = search_policy(found, found.surely, 1)
@@ -184,7 +184,7 @@ def test_the_search_from_the_start_goes_back(monkeypatch):
         assert found.surely[x] >> a & 1
         todo += product.next[x, a].tolist()
     assert len(seen) > 100
-    monkeypatch.setattr("pdrm.analysis.from_start.MOST_STEPS", 5)
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.from_start.MOST_STEPS", 5)
     assert search_policy(found, found.surely, 1) is None
 
 

@@ -190,7 +190,7 @@ def test_a_depth_that_would_not_fit_is_answered_as_far_as_it_does(pdrm):
 
 
 def test_stopping_it_prints_what_is_known(pdrm, monkeypatch):
-    from pdrm.analysis.check_k import KSearch
+    from pdrm.analysis.sufficient_k.check_k import KSearch
 
     run = KSearch.run
 

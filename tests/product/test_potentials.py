@@ -13,7 +13,7 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
 from pdrm.product.explore_kernel import fill_potentials
-from pdrm.product.potentials import Shaping, find_labels
+from pdrm.product.summaries.potentials import Shaping, find_labels
 from proofs.random_machines import random_machine
 from proofs.wrapping import Case, Playback
 

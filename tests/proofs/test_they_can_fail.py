@@ -16,10 +16,10 @@ from pdrm.learning.tabular import training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines import side_by_side
-from pdrm.product import potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.summaries import Summaries
+from pdrm.product.summaries import potentials
+from pdrm.product.summaries.operators import Summaries
 from pdrm.task import Task
 from proofs import (
     combining,

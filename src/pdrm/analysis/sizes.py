@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
-from pdrm.analysis.sufficient_k import check_ks
+from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown

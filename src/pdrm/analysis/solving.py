@@ -16,7 +16,7 @@ from pdrm.errors import BadSetting, UndefinedMove, UnknownConfiguration, did_you
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.summaries import HEIGHT, Size, Summaries, check_deterministic, rest_table, world_of
+from pdrm.product.summaries.operators import HEIGHT, Size, Summaries, check_deterministic, rest_table, world_of
 from pdrm.task import DomainLike, MachineLike, Task
 
 PRECISION = 1e-12

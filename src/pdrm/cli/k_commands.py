@@ -15,9 +15,9 @@ from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_com
 from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
-    from pdrm.analysis.certificate import Certificate
-    from pdrm.analysis.check_k import KReport, KSearch
-    from pdrm.analysis.sufficient_k import Answer, Situation
+    from pdrm.analysis.sufficient_k.certificate import Certificate
+    from pdrm.analysis.sufficient_k.check_k import KReport, KSearch
+    from pdrm.analysis.sufficient_k.questions import Answer, Situation
     from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
@@ -67,8 +67,8 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    from pdrm.analysis.check_k import KSearch
-    from pdrm.analysis.sufficient_k import QUESTIONS
+    from pdrm.analysis.sufficient_k.check_k import KSearch
+    from pdrm.analysis.sufficient_k.questions import QUESTIONS
     from pdrm.domains.paper_domains import names
     from pdrm.learning.agents import PAPER_SETTINGS
     from pdrm.product.finite_product import Bound
@@ -133,7 +133,7 @@ def _look(
 ) -> tuple[KReport, bool]:
     """Search at one depth after the other until a yes holds for all states; what is known then, or when it is stopped, and
     whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
-    from pdrm.analysis.check_k import compile_kernels
+    from pdrm.analysis.sufficient_k.check_k import compile_kernels
     from pdrm.progress import show_progress
 
     compile_kernels()
@@ -165,7 +165,7 @@ def _look(
 
 def _ks(text: str) -> list[int]:
     """0..4, or 0,1,5, or 3."""
-    from pdrm.analysis.sufficient_k import MOST_K
+    from pdrm.analysis.sufficient_k.questions import MOST_K
 
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
@@ -180,7 +180,7 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.check_k import NAMES, format_report
+    from pdrm.analysis.sufficient_k.check_k import NAMES, format_report
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
@@ -208,7 +208,7 @@ def _words(one: Situation) -> str:
 
 def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
     """The most telling no: the weakest question that fails, at the highest k."""
-    from pdrm.analysis.sufficient_k import NO
+    from pdrm.analysis.sufficient_k.questions import NO
 
     for question in reversed([q for q in questions if q != "same_values"]):
         ks = [k for k, answers in report.answers.items() if answers[question].verdict == NO]
@@ -218,7 +218,7 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
-    from pdrm.analysis.check_k import NAMES, format_value
+    from pdrm.analysis.sufficient_k.check_k import NAMES, format_value
     from pdrm.drawing.plots import Situation, witness_plot, write_plot
 
     chosen = _chosen(report, questions)
@@ -295,8 +295,8 @@ def verify(
 
     Example: pdrm verify proof.json
     """
-    from pdrm.analysis.certificate import load_certificate
-    from pdrm.analysis.checker import verify as check
+    from pdrm.analysis.sufficient_k.certificate import load_certificate
+    from pdrm.analysis.sufficient_k.checker import verify as check
 
     try:
         proof = load_certificate(certificate)

@@ -27,7 +27,7 @@ from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
 
 if TYPE_CHECKING:
-    from pdrm.product.potentials import Shaping
+    from pdrm.product.summaries.potentials import Shaping
 
 MOST = 2**31 - 1
 """The largest number of episodes, steps or updates."""
@@ -191,7 +191,7 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
     """
     if agent.shaping == NOTHING:
         return None
-    from pdrm.product.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+    from pdrm.product.summaries.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
 
     return Shaping(
         float(agent.discount), agent.shaping_discount, float(agent.shaping_scale), float(agent.shaping_shift)

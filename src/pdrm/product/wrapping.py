@@ -33,7 +33,7 @@ from pdrm.product.views import TopK, View
 from pdrm.task import MachineLike, pushdown_machine
 
 if TYPE_CHECKING:
-    from pdrm.product.potentials import Shaping
+    from pdrm.product.summaries.potentials import Shaping
 
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 TOP_1 = TopK(1)
@@ -223,7 +223,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _check_shaping(shaping: object) -> Shaping:
-    from pdrm.product.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+    from pdrm.product.summaries.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
 
     if not isinstance(shaping, Shaping):
         fix = "pdrm.product.Shaping(discount=0.99), with the discount of the agent that learns here"

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pdrm.analysis.check_k import check_k
 from pdrm.analysis.sizes import sizes_record
+from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.domains.paper_domains import domain
 from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot

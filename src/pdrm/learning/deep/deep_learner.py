@@ -90,7 +90,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     if shaping is None:
         return None
     from pdrm.product.jax_env.jax_potentials import jax_potential  # noqa: PLC0415 - loaded where something is shaped
-    from pdrm.product.potentials import find_labels  # noqa: PLC0415
+    from pdrm.product.summaries.potentials import find_labels  # noqa: PLC0415
 
     labels = find_labels(task.pushdown)
     if agent.shaping == EMITTED:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from pdrm.machines.tables import Integers, Table
-from pdrm.product.summary_kernel import World
+from pdrm.product.summaries.summary_kernel import World
 
 NEAREST, RICHEST = range(2)
 """Which action is looked for: the one in the fewest steps, or the one before which most has been paid."""

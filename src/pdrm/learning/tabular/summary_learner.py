@@ -29,7 +29,7 @@ from pdrm.learning.tabular.summary_policy import (
     world_arrays,
 )
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
-from pdrm.product.summaries import Summaries, check_deterministic
+from pdrm.product.summaries.operators import Summaries, check_deterministic
 from pdrm.task import Task
 
 TRAINING, TESTING = range(2)

@@ -24,8 +24,8 @@ from pdrm.learning.tabular.policy_table import Memory, PolicyRow
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, tabulate
-from pdrm.product.summaries import Summaries
-from pdrm.product.summary_kernel import NONE, World
+from pdrm.product.summaries.operators import Summaries
+from pdrm.product.summaries.summary_kernel import NONE, World
 from pdrm.product.views import FullStack
 
 if TYPE_CHECKING:

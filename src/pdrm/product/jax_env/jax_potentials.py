@@ -1,4 +1,4 @@
-"""The potential of a machine (`pdrm.product.potentials`) in JAX: Φ of a packed configuration, and what it adds to a reward.
+"""The potential of a machine (`pdrm.product.summaries.potentials`) in JAX: Φ of a packed configuration, and what it adds to a reward.
 
 Packed stacks have no node to keep values on: the operators are applied symbol by symbol, from the bottom of the stack to its top.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from pdrm.machines.tables import Integers, Rewards, Table
 from pdrm.product.jax_env.jax_machine import JaxMachine, Packed
-from pdrm.product.potentials import Shaping, solve_operators
+from pdrm.product.summaries.potentials import Shaping, solve_operators
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.analysis.certificate import Certificate, format_fraction
-from pdrm.analysis.from_start import class_of
-from pdrm.analysis.high_witness import HighWitnesses, compile_solver, may_apply
-from pdrm.analysis.k_gap import Gap, measure_gap
 from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
-from pdrm.analysis.sufficient_k import (
+from pdrm.analysis.sufficient_k.certificate import Certificate, format_fraction
+from pdrm.analysis.sufficient_k.from_start import class_of
+from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, may_apply
+from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
+from pdrm.analysis.sufficient_k.questions import (
     NO,
     QUESTIONS,
     UNDECIDED,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k import classify
+from pdrm.analysis.sufficient_k.questions import classify
 from pdrm.analysis.time_limit import time_left
 from pdrm.analysis.value_kernel import LAST_CHANGE, LAST_STEP, evaluate, measure_occupancy, q_values
 from pdrm.analysis.values import limit_sweeps
@@ -25,7 +25,7 @@ ROUNDS = 30
 class Gap:
     """The loss of the best k-policy found, and how much states that look alike disagree.
 
-    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> [round(gap.gap[1], 3) for gap in check_k("paint", ks=(0, 1, 5)).gaps.values()]
     [0.123, 0.123, 0.0]
     """

@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 
 from pdrm.machines.tables import Integers
-from pdrm.product.heads import Heads
-from pdrm.product.summary_kernel import (
+from pdrm.product.summaries.heads import Heads
+from pdrm.product.summaries.summary_kernel import (
     BLOCKS,
     CLOCK,
     DONE,

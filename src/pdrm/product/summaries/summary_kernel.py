@@ -1,7 +1,7 @@
 """Summaries in Numba: visiting the entries whose ingredients have changed, until no visit gains more than the tolerance.
 
 An entry is an environment state, a machine state and a top symbol. Its operator is a constant and, for every exit, lines
-c + γᵗ w (see `summaries`), kept in blocks of one arena: sorted by t, so from steep to flat, each the highest of its block
+c + γᵗ w (see `operators`), kept in blocks of one arena: sorted by t, so from steep to flat, each the highest of its block
 somewhere between the least and the greatest value of w. A visit reads the operators that each action leads to, composes them, and adds
 the lines that rise above what is there by more than the tolerance. Nothing that was gained is given up, so visits end.
 The readable twin is `proofs/plain_summaries.py`.
@@ -18,7 +18,7 @@ from numba import njit
 
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.hash_kernel import FREE, Index, hash_key
-from pdrm.product.heads import Flags, Heads
+from pdrm.product.summaries.heads import Flags, Heads
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

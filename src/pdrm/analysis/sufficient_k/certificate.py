@@ -44,7 +44,7 @@ def read_fraction(text: str) -> Fraction:
 class Certificate:
     """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
 
-    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> proof = check_k("paint", ks=[5]).certificate(5, "start")
     >>> proof.question, proof.k, proof.describe()
     ('start', 5, 'some 5-policy is optimal from the start')
@@ -94,7 +94,7 @@ class Certificate:
     def describe_guesses(self) -> str:
         """What it takes for granted about numbers that were computed, in words; nothing where there are none.
 
-        >>> from pdrm.analysis.check_k import check_k
+        >>> from pdrm.analysis.sufficient_k.check_k import check_k
         >>> check_k("paint", ks=[5]).certificate(5, "start").describe_guesses()
         'computed numbers are taken for fractions: -0.8333333333333334 for -5/6, -0.6666666666666666 for -2/3'
         """

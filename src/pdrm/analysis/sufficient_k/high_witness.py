@@ -17,7 +17,7 @@ from itertools import product as combinations
 from random import Random
 
 from pdrm.analysis.solving import Solution, solve
-from pdrm.analysis.sufficient_k import Situation
+from pdrm.analysis.sufficient_k.questions import Situation
 from pdrm.analysis.time_limit import time_left
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import PdrmError

@@ -28,8 +28,8 @@ from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
 from pdrm.machines.tables import Integers, Symbols, Table
 from pdrm.product.hash_kernel import Index
-from pdrm.product.heads import Heads, Silence, find_heads, measure_silence
-from pdrm.product.summary_kernel import (
+from pdrm.product.summaries.heads import Heads, Silence, find_heads, measure_silence
+from pdrm.product.summaries.summary_kernel import (
     BLOCKS,
     COUNTERS,
     DONE,
@@ -56,7 +56,7 @@ from pdrm.product.summary_kernel import (
     find_entry,
     settle,
 )
-from pdrm.product.worth_kernel import Levels, bound_by_top, check, evaluate
+from pdrm.product.summaries.worth_kernel import Levels, bound_by_top, check, evaluate
 
 EPSILON = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-18

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
-from pdrm.analysis.certificate import Certificate, read_fraction
+from pdrm.analysis.sufficient_k.certificate import Certificate, read_fraction
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadCertificate, PdrmError
 from pdrm.machines.configurations import Configuration
@@ -236,7 +236,7 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     made it is used: every step is taken anew with the readable machine, and counted in fractions.
 
     >>> from dataclasses import replace
-    >>> from pdrm.analysis.check_k import check_k
+    >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> proof = check_k(paint, ks=[5]).certificate(5, "everywhere")

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdrm.analysis.from_start import Choice, search_policy
 from pdrm.analysis.optimal import Optimal
+from pdrm.analysis.sufficient_k.from_start import Choice, search_policy
 from pdrm.errors import BadSetting
 from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import Stack
