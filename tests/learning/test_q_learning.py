@@ -8,9 +8,11 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Counterfactuals, Hierarchical
+from pdrm.learning.tabular import imagine_kernel
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
+from pdrm.learning.tabular.snapshots import restore, take_snapshot
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.product.views import FullStack, TopK
 from proofs.learners import q_settings
@@ -47,6 +49,28 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
     assert training.rng_state[0] == rng_state[0]
     test = training.test()
     assert test.returns.tolist() == [readable.test(where, Rng(rng_state[1:])) for _ in range(3)]
+
+
+def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeypatch):
+    """With room for little it is found anew, and after a checkpoint, too: what is learnt is the same."""
+    where = domain("maze-5x5")
+    settings = q_settings(learning_rate=0.3, counterfactuals="exhaustive")
+
+    def new():
+        return Training(where, catalogue(where.machine), FullStack(), settings, seed=5)
+
+    kept, resumed, forgetful = new(), new(), new()
+    kept.advance(20)
+    halfway = {name: array.copy() for name, array in take_snapshot(kept).items()}
+    restore(resumed, halfway)
+    kept.advance(10)
+    resumed.advance(10)
+    monkeypatch.setattr(imagine_kernel, "MOST_CELLS", 4_000)
+    forgetful.advance(30)
+    assert kept.outlook.usable
+    assert int(kept.outlook.used[imagine_kernel.ROWS]) == int(kept.values.index.used[0]) > 2 * imagine_kernel.FIRST_ROOM
+    assert not forgetful.outlook.usable
+    assert table(kept) == table(resumed) == table(forgetful)
 
 
 def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():

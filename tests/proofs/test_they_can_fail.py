@@ -12,9 +12,10 @@ from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning import run
-from pdrm.learning.tabular import training
+from pdrm.learning.tabular import imagine_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.learning.tabular.training import Training
 from pdrm.machines import side_by_side
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
@@ -125,6 +126,19 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
     monkeypatch.setattr(readable, name, lambda *given: (learn(*given), learn(*given)))
     with pytest.raises(AssertionError, match=r"learnt = "):
         proof.check(seed=0, runs=20)
+
+
+def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
+    new = Training.new_outlook
+
+    def hopeless(training):
+        outlook = new(training)
+        outlook.reached[:] = imagine_kernel.FINAL
+        return outlook
+
+    monkeypatch.setattr(Training, "new_outlook", hopeless)
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        learners.check(seed=0, runs=60)
 
 
 def test_a_fingerprint_that_fits_everything(tmp_path, monkeypatch):

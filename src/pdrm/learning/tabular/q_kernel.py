@@ -10,6 +10,7 @@ from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.imagine_kernel import Outlook, imagine
 from pdrm.learning.tabular.learner_tables import Progress, Rates
 from pdrm.learning.tabular.randomness import RngState
 from pdrm.learning.tabular.rows_kernel import (
@@ -36,6 +37,7 @@ def learn(
     explored: Explored,
     values: Values,
     observed: Observed,
+    outlook: Outlook,
     potentials: Potentials,
     rng: RngState,
     rates: Rates,
@@ -61,7 +63,7 @@ def learn(
     moves_of, counted, most, operations = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     potential, shaped, factor, shift = potentials.value, len(potentials.value) > 0, potentials.factor, potentials.shift
-    made, filled, bonus = explored.stacks.made, potentials.filled, 0.0
+    made, filled, bonus, usable = explored.stacks.made, potentials.filled, 0.0, outlook.row.size > 0
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -191,7 +193,13 @@ def learn(
             if mode != at.PLAIN:
                 reward, ends = own_reward[s, a, o], terminal[after]
                 machine, entry, left = ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT]
-                while left > 0 and not late:
+                if usable:
+                    learnt, machine, entry = imagine(
+                        explored, values, observed, outlook, s, a, label, after, reward, ends, alpha, gamma, machine, max(entry, 0)
+                    )  # fmt: skip
+                    updates, left = updates + learnt, (final - machine) * observed.length[0] - entry
+                    status = at.NO_ROOM if left > 0 else at.DONE
+                while not usable and left > 0 and not late:
                     if updates >= look:
                         status = at.CLOCK
                         break

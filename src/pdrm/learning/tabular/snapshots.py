@@ -63,7 +63,7 @@ def restore(training: AnyTraining, arrays: Arrays) -> None:
     parts: dict[str, Any] = {"explored": _explored_again(arrays, training.explored)}
     parts |= {name: _values_again(arrays, name) for name in TABLES if hasattr(training, name)}
     if isinstance(training, Training):
-        parts["observed"] = _observed_again(arrays)
+        parts["observed"], parts["outlook"] = _observed_again(arrays), training.new_outlook()
     training.progress.ints[:], training.progress.floats[:] = arrays["ints"], arrays["floats"]
     training.rng_state[:] = arrays["rng_state"]
     if isinstance(training, Training):

@@ -25,6 +25,7 @@ from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import acting_heads
+from pdrm.learning.tabular.imagine_kernel import Outlook
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
     Options,
@@ -206,10 +207,11 @@ class Training(TabularTraining):
 
     settings: QLearning
     observed: Observed = field(init=False, repr=False)  # the stacks that CpRM imagines with
+    outlook: Outlook = field(init=False, repr=False)  # and what each label does to them, where that is kept
     potentials: Potentials = field(init=False, repr=False)  # what the machine alone says of the stacks met so far
     rates: Rates = field(init=False, repr=False)
 
-    tables = ("explored", "values", "observed", "potentials")
+    tables = ("explored", "values", "observed", "outlook", "potentials")
     settings_class = QLearning
     machine_classes = (PushdownRewardMachine, CountingRewardAutomaton)
 
@@ -219,10 +221,19 @@ class Training(TabularTraining):
         self.observed = Observed.room(self.domain.states if self.rates.mode == at.CO_OBSERVED else 1)
         potential = find_potential(self.settings, self.domain, self.machine)
         self.potentials = Potentials.none() if potential is None else potential.tables()
+        self.outlook = self.new_outlook()
         self.progress = Progress.new(self.settings.epsilon)
 
+    def new_outlook(self) -> Outlook:
+        """Of use where all of one list is imagined at every step, without counting, shaping or looking at a clock in between."""
+        rates = self.rates
+        whole = rates.mode == at.ONE_LIST and rates.budget == 0 and self.settings.seconds_per_episode is None
+        if not whole or self.counters is not None or len(self.potentials.value):
+            return Outlook.none()
+        return Outlook.room(self.domain.states, len(self.domain.labels), self.explored.table.first_final)
+
     def _learn(self, until: int) -> int:
-        tables = (self.domain.arrays, self.explored, self.values, self.observed, self.potentials)
+        tables = (self.domain.arrays, self.explored, self.values, self.observed, self.outlook, self.potentials)
         return q_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
