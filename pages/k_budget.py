@@ -1,9 +1,11 @@
 """docs/benchmarks/k-budget.json and docs/images/k-budget.svg: how much `check-k` decides within a budget of seconds, on the catalogue, on
-the project of `pdrm new` and on random tasks; and the lines about it in docs/sufficient-k.md.
+the projects of `pdrm new` and on random tasks; and the lines about it in docs/sufficient-k.md.
 
-    python -m pages.k_budget                    measures (some minutes) and writes all three
+    python -m pages.k_budget                    measures (about half an hour of one core) and writes all three
     python -m pages.k_budget --before SOURCE    also measures another source tree, which had no budget but a cap of states
+    python -m pages.k_budget --again            makes picture and lines from the record
 
+What was measured is kept in .measured/k-budget/ task by task, and the same command goes on where it was stopped; remove the folder to begin anew.
 A task counts by the share of its answers (k from 0 to 4, three questions) that are yes or no. The version before is given every
 cap of states in turn, and counts by the best that was ready in time.
 """
@@ -14,11 +16,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -27,24 +29,27 @@ from pages.bench_pictures import Picture
 from pdrm.bench.bench_record import describe_machine
 from pdrm.cli.setup_commands import make_project
 from pdrm.domains.domain_files import save_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.domains.paper_domains import names
 from pdrm.drawing.plots import COLOURS, INK
 from pdrm.language.writer import to_text
+from pdrm.progress import show_progress
 from pdrm.task import Task
 from proofs.random_products import random_case
 
 ROOT = Path(__file__).parent.parent
 RECORD, PAGE, PICTURE = ROOT / "docs/benchmarks/k-budget.json", ROOT / "docs/sufficient-k.md", "k-budget.svg"
-BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds that a search is given."""
-MARKS = (0.125, 0.25, 0.5, 1.0, 2.0)
+WORK = ROOT / ".measured/k-budget"
+"""Tasks as files, and what was measured so far: one line for each task and version."""
+BUDGETS = (0.5, 1.0, 2.0, 4.0)
+"""Seconds that a search is given, one after another until all is decided."""
+MARKS = (0.25, 0.5, 1.0, 2.0)
 """Seconds of the processor by which answers are counted: on a shared computer those on the wall say little."""
 RANDOM, SEED, SMALL = 200, 14, 50
 CAPS = (1_000, 10_000, 100_000, 1_000_000)
-LONGEST = 2
-"""Seconds of the processor after which the version before is stopped."""
 BEGIN, END = "<!-- k-budget -->", "<!-- end of k-budget -->"
-GROUPS = {"catalogue": "the catalogue and the project of `pdrm new`", "random": "random tasks"}
+GROUPS = {"catalogue": "the catalogue and the projects of `pdrm new`", "random": "random tasks"}
 
 NOW = """
 import json, sys, time
@@ -52,8 +57,8 @@ from pdrm.analysis.sufficient_k.check_k import KSearch, compile_kernels
 from pdrm.task import Task
 compile_kernels()
 for line in sys.stdin:
-    name, domain, machine, budgets = json.loads(line)
-    task = Task(domain, machine)
+    domain, machine, budgets, _ = json.loads(line)
+    task, rows = Task(domain, machine), []
     for budget in budgets:
         wall, processor = time.monotonic(), time.process_time()
         search = KSearch(task, range(5), seconds=budget)
@@ -61,77 +66,126 @@ for line in sys.stdin:
         report = search.report()
         spent = time.monotonic() - wall, time.process_time() - processor
         found = [answer.verdict != "undecided" for at in report.answers.values() for answer in at.values()]
-        print(json.dumps([name, budget, *spent, sum(found) / len(found)]), flush=True)
+        rows.append([budget, *spent, sum(found) / len(found)])
         if report.complete:
             break
+    print(json.dumps(rows), flush=True)
 """
 BEFORE = """
 import json, signal, sys, time
-from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.task import Task
+from pdrm.analysis.check_k import check_k
 def stop(*_):
     raise TimeoutError
 signal.signal(signal.SIGPROF, stop)
-check_k("paint", ks=range(2)), check_k("letter", ks=range(2), most=1000)
+check_k("paint", "paint", ks=range(2)), check_k("letter", "letter", ks=range(2), most=1000)
 for line in sys.stdin:
-    name, domain, machine, caps, longest = json.loads(line)
-    task = Task(domain, machine)
+    domain, machine, caps, longest = json.loads(line)
+    rows = []
     for cap in caps:
         wall, processor = time.monotonic(), time.process_time()
         signal.setitimer(signal.ITIMER_PROF, longest)
         try:
-            report = check_k(task, ks=range(5), most=cap)
+            report = check_k(domain, machine, ks=range(5), most=cap)
         except TimeoutError:
             break
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         spent = time.monotonic() - wall, time.process_time() - processor
         found = [answer.verdict != "undecided" for at in report.answers.values() for answer in at.values()]
-        print(json.dumps([name, cap, *spent, sum(found) / len(found)]), flush=True)
+        rows.append([cap, *spent, sum(found) / len(found)])
         if all(found):
             break
+    print(json.dumps(rows), flush=True)
 """
 
 
-def list_tasks(folder: Path) -> list[tuple[str, str, str | None]]:
-    """Name, domain and machine of every task; those that are not in the catalogue are written to a folder."""
-    make_project(folder / "garden", "grid")
-    found: list[tuple[str, str, str | None]] = [(name, name, None) for name in names()]
-    found.append(("garden", str(folder / "garden/map.txt"), str(folder / "garden/task.pdrm")))
+def model_hall(doors: int = 3) -> FiniteDomain:
+    """The environment of `pdrm new --gym` as a finite domain: what is seen next is drawn when it is seen."""
+    colours = ("red", "blue")
+
+    def outcomes(time: int, action: int) -> list[Outcome]:
+        if time < doors:
+            return [Outcome(time + 1, 0.5, frozenset({"seen", colour})) for colour in colours]
+        return [Outcome(min(time + 1, 2 * doors), 1.0, frozenset({"pressed", colours[action]}))]
+
+    events = ["seen", "pressed", *colours]
+    states = {time: f"time {time}" for time in range(2 * doors + 1)}
+    return from_outcomes("hall", states, list(colours), outcomes, [Start(0)], events=events, step_limit=2 * doors)
+
+
+def list_tasks(folder: Path) -> list[tuple[str, str, str]]:
+    """Name, domain and machine of every task; what is not in the catalogue is written to the folder."""
+    for name, kind in (("garden", "grid"), ("hall", "gym")):
+        rmtree(folder / name, ignore_errors=True)
+        make_project(folder / name, kind)
+    tasks: list[tuple[str, str | FiniteDomain, Task]] = [(name, name, Task(name)) for name in names()]
+    garden, hall = folder / "garden", model_hall()
+    tasks.append(("garden", str(garden / "map.txt"), Task(garden / "map.txt", garden / "task.pdrm")))
+    tasks.append(("hall", hall, Task(hall, folder / "hall/task.pdrm")))
     random = Random(SEED)  # noqa: S311 - seeded on purpose
     for number in range(RANDOM):
         case = random_case(random, ("none",), SMALL)[0]
-        domain, machine = folder / f"random-{number}.npz", folder / f"random-{number}.pdrm"
-        save_domain(case.domain, domain)
-        machine.write_text(to_text(case.machine), encoding="utf-8")
-        Task(domain, machine)
-        found.append((f"random-{number}", str(domain), str(machine)))
+        tasks.append((f"random-{number}", case.domain, Task(case.domain, case.machine)))
+    found = []
+    for name, domain, task in tasks:
+        machine, arrays = folder / f"{name}.pdrm", folder / f"{name}.npz"
+        machine.write_text(to_text(task.pushdown), encoding="utf-8")
+        if isinstance(domain, FiniteDomain):
+            save_domain(domain, arrays)
+        found.append((name, domain if isinstance(domain, str) else str(arrays), str(machine)))
     return found
 
 
-def run_driver(program: str, source: Path, lines: Sequence[list[Any]]) -> list[list[Any]]:
-    """Run a program on the lines with the package in a source tree; returns what it prints, line by line."""
+@contextmanager
+def start_driver(program: str, source: Path) -> Iterator[subprocess.Popen[str]]:
+    """A program that answers line by line, with the package in a source tree."""
     environment = {**os.environ, "PYTHONPATH": str(source / "src"), "OMP_NUM_THREADS": "1"}
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    done = subprocess.run(  # noqa: S603 - programs of ours
-        [sys.executable, "-c", program], input=text, env=environment, capture_output=True, text=True, check=True
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as driver:  # noqa: S603 - programs of ours
+        yield driver
+        if driver.stdin is not None:
+            driver.stdin.close()
+
+
+def ask(driver: subprocess.Popen[str], line: list[Any]) -> list[list[float]]:
+    """What a driver says about one task."""
+    if driver.stdin is None or driver.stdout is None:
+        raise RuntimeError("the driver has no pipes")
+    driver.stdin.write(json.dumps(line) + "\n")
+    driver.stdin.flush()
+    answer = driver.stdout.readline()
+    if not answer:
+        raise RuntimeError(f"the driver ended at {line}; its error is above")
+    rows: list[list[float]] = json.loads(answer)
+    return rows
 
 
 def measure(before: Path | None) -> dict[str, Any]:
-    """Measure now, and the version before where its source is given."""
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = list_tasks(Path(folder))
-        with ThreadPoolExecutor() as pool:  # side by side, so that both meet the same computer
-            lines = [[*task, CAPS, LONGEST] for task in tasks]
-            then = None if before is None else pool.submit(run_driver, BEFORE, before, lines)
-            now = run_driver(NOW, ROOT, [[*task, BUDGETS] for task in tasks])
-        record = {"about": describe_machine(), "budgets": BUDGETS, "tasks": [task[0] for task in tasks], "now": now}
-        if before is not None:
-            commit = ["git", "-C", str(before), "rev-parse", "--short", "HEAD"]
-            record["before_commit"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
-            record["before"] = [] if then is None else then.result()
+    """Measure now, and the version before where its source is given: a task by both in turn, so that they meet the same computer."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    tasks = list_tasks(WORK)
+    versions = {"now": (NOW, ROOT, BUDGETS)} | ({} if before is None else {"before": (BEFORE, before, CAPS)})
+    record: dict[str, Any] = {"about": describe_machine(), "budgets": BUDGETS, "tasks": [task[0] for task in tasks]}
+    done = WORK / "rows.jsonl"
+    known = [json.loads(line) for line in done.read_text(encoding="utf-8").splitlines()] if done.exists() else []
+    rows = {(version, name): found for version, name, found in known}
+    with ExitStack() as stack:
+        drivers = {name: stack.enter_context(start_driver(*of[:2])) for name, of in versions.items()}
+        file = stack.enter_context(done.open("a", encoding="utf-8"))
+        shown = stack.enter_context(show_progress(len(tasks), "tasks"))
+        for number, (name, domain, machine) in enumerate(tasks):
+            for version in versions:
+                if (version, name) not in rows:
+                    line = [domain, machine, versions[version][2], MARKS[-1]]
+                    rows[version, name] = ask(drivers[version], line)
+                    file.write(json.dumps([version, name, rows[version, name]]) + "\n")
+                    file.flush()
+            shown(number + 1, name)
+    for version in versions:
+        record[version] = [[name, *row] for name in record["tasks"] for row in rows[version, name]]
+    if before is not None:
+        commit = ["git", "-C", str(before), "rev-parse", "--short", "HEAD"]
+        record["before_commit"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
     return record
 
 
