@@ -328,7 +328,7 @@ def _others(place: Path) -> list[Target]:
     (place / "runs").mkdir(exist_ok=True)
     study.save_studies([asked], place, Store.below(place))
     fact_cache.read_or_find(place / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}})
-    pdrm.check_k("paint", ks=[5]).certificate(5, "start").save(place / "proof.json")
+    pdrm.check_k("paint", k=[5]).certificate(5, "start").save(place / "proof.json")
     paint = Task("paint")
     (place / "maze.pdrm").write_text(catalogue_text("treasure-maze"))
     (place / "maze.json").write_text(to_json(catalogue("treasure-maze")))

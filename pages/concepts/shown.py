@@ -134,9 +134,9 @@ def deliveries() -> tuple[pdrm.Task, pdrm.Task]:
 def trade() -> tuple[Any, ...]:
     """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
     _, task = deliveries()
-    report = pdrm.check_k(task, ks=range(3))
+    report = pdrm.check_k(task, k=range(3))
     best = report.record()["value_from_start"][0]
-    sizes = {size["what"]: size["reachable"] for size in sizes_record(task, ks=tuple(report.gaps))["sizes"]}
+    sizes = {size["what"]: size["reachable"] for size in sizes_record(task, k=tuple(report.gaps))["sizes"]}
     kept = [round(100 * (1 - gap.gap[1] / best), 1) for gap in report.gaps.values()]
     rows = [sizes[f"{k}-policy"] for k in report.gaps]
     return [*(f"k = {k}" for k in report.gaps), "whole stack"], [*kept, 100.0], [*rows, sizes["full policy"]]

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pdrm.lazy import lazy, show_with
+from pdrm.lazy import lazy, lend
 
 if TYPE_CHECKING:
     from pdrm.analysis.solving import solve
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any
     return import_module(f"pdrm.{name}") if name in _CHAPTERS else _lend(name)
 
 
-show_with(lambda value: import_module("pdrm.drawing.render").draw(value))
+lend(draw="pdrm.drawing.render", write_page="pdrm.report.build")
 
 if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
     import_module("pdrm.domains")

@@ -8,12 +8,14 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import update_wrapper
 from itertools import islice
 from re import sub
-from typing import ClassVar
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar
 
 
 class PdrmError(Exception):
@@ -126,6 +128,133 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f"did you mean `{close[0]}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
+
+
+CALLED_HERE = {
+    "gamma": ("discount",),
+    "ks": ("k",),
+    "view": ("k",),
+    "k": ("view",),
+    "alpha": ("learning_rate",),
+    "lr": ("learning_rate",),
+    "steps": ("total_timesteps",),
+    "timesteps": ("total_timesteps",),
+    "n_episodes": ("episodes",),
+    "n_eval_episodes": ("episodes",),
+    "num_envs": ("n_envs",),
+    "seed": ("seeds",),
+    "n_seeds": ("seeds",),
+    "out": ("path", "folder"),
+    "filename": ("path", "folder"),
+    "output": ("path", "folder"),
+    "time_limit": ("seconds", "step_limit"),
+    "timeout": ("seconds",),
+    "max_steps": ("step_limit", "steps"),
+    "max_episode_steps": ("step_limit", "steps"),
+    "env_id": ("env",),
+    "labelling": ("labels",),
+    "labeling": ("labels",),
+    "label_fn": ("labels",),
+    "labelling_function": ("labels",),
+    "n_jobs": ("workers",),
+    "verbose": ("progress",),
+}
+"""What others, and the command line, call some settings and arguments; of several words the one that there is."""
+
+
+def name_right_word(word: str, known: Iterable[str]) -> str:
+    """What a setting or an argument is called here, by its meaning elsewhere or by its spelling.
+
+    >>> name_right_word("gamma", ["discount", "k"]), name_right_word("gama", ["discount", "k"])
+    ('it is called `discount` here', 'it is called `discount` here')
+    >>> name_right_word("discuont", ["discount", "k"])
+    'did you mean `discount`?'
+    """
+    words = list(known)
+    elsewhere = {other: here for other, names in CALLED_HERE.items() for here in names[::-1] if here in words}
+    close = get_close_matches(word[:MOST_LETTERS], [*words, *elsewhere], n=1, cutoff=0.7)
+    if word not in elsewhere and not (close and close[0] in elsewhere):
+        return did_you_mean(word, words)
+    return f"it is called `{elsewhere[word if word in elsewhere else close[0]]}` here"
+
+
+Named = TypeVar("Named", bound=Callable[..., Any])
+
+
+def explain_arguments(named: Named) -> Named:
+    """Have wrong arguments of a public function, or of a class when it is made, answered by `WrongArguments`.
+
+    >>> @explain_arguments
+    ... def look(domain, *, discount=0.99): ...
+    >>> look("maze", gamma=0.9)
+    Traceback (most recent call last):
+    pdrm.errors.WrongArguments: error[E0812]: `look` has no argument `gamma`
+      fix: it is called `discount` here
+    """
+    if isinstance(named, type):
+        kind: Any = named
+        kind.__init__ = _guard(kind.__init__, named.__name__)
+        return named
+    guarded: Named = _guard(named, named.__name__)
+    return guarded
+
+
+def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any kind
+    """The function, with a TypeError of the call itself explained. One that comes from within is left alone: its traceback goes on."""
+
+    def call(*args, **words):  # type: ignore[no-untyped-def] # noqa: ANN002, ANN003, ANN202 - as the function's
+        try:
+            return function(*args, **words)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            fault = explain(function, name, args, words, error)
+        raise fault
+
+    explain = _explain_call
+    # In the function's own module, which is where doctest looks.
+    moved = FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
+    return update_wrapper(moved, function)
+
+
+def _explain_call(
+    function: Any,  # noqa: ANN401 - of any kind
+    name: str,
+    args: tuple[Any, ...],
+    words: dict[str, Any],
+    error: TypeError,
+) -> PdrmError:
+    """What is wrong with a call: an argument of an unknown name, one that is missing, or too many."""
+    from inspect import Parameter, signature  # noqa: PLC0415 - calls are seldom wrong
+
+    every = list(signature(function).parameters.values())
+    skip = int(bool(every) and every[0].name in ("self", "cls"))
+    mine = every[skip:]
+    names = [one.name for one in mine if one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+    called = f"{name}({', '.join(names)})"
+    unknown = [word for word in words if word not in names]
+    if unknown and not any(one.kind is Parameter.VAR_KEYWORD for one in mine):
+        word = unknown[0]
+        fix = name_right_word(word, names)
+        if "settings" in names and word not in CALLED_HERE:
+            fix += f"; a setting of the agents: settings={{{word!r}: …}}"
+        return WrongArguments(f"`{name}` has no argument `{word}`", fix=fix)
+    placed = [one for one in mine if one.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    given = args[skip:]
+    missing = [
+        one.name
+        for one in mine
+        if one.default is Parameter.empty
+        and one.name in names
+        and one.name not in words
+        and one not in placed[: len(given)]
+    ]
+    if missing:
+        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=called)
+    if len(given) > len(placed):
+        fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
+        return WrongArguments(fault, fix=f"name the others: {called}")
+    return WrongArguments(str(error), fix=called)
 
 
 class CannotRead(PdrmError, code="E0101"):
@@ -438,6 +567,12 @@ class DoesNotApply(BadSetting, code="E0810"):
 class NoMachine(BadSetting, code="E0811"):
     """A domain of your own comes with no machine, so nothing says what is rewarded: give one, `--machine task.pdrm`, or in Python
     `Task(domain, machine)`. The domains of the catalogue come with theirs.
+    """
+
+
+class WrongArguments(BadSetting, TypeError, code="E0812"):
+    """A function of the package is called with an argument that it does not have, or without one that it needs. The words are the same
+    everywhere: `k`, `discount`, `seeds`, `episodes`, `success`, `machine`. `help(pdrm.train)` lists what a function takes.
     """
 
 

@@ -3,7 +3,8 @@ values, so that a machine shows itself in a notebook although the chapter that d
 
 The names of a package stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the same
 lines, so that a name and its home are written once. `__all__` repeats the names in reading order, because type checkers ask for
-it. How values are drawn is said by the top of the package, with `show_with`.
+it. What lower chapters borrow from higher ones (how values are drawn, how a study is reported) is said by the top of the package,
+with `lend`.
 """
 
 from __future__ import annotations
@@ -64,12 +65,27 @@ class Shown(Protocol):
     def _repr_png_(self) -> bytes | None: ...
 
 
-_drawing: list[Callable[[object], Shown]] = []
+_homes: dict[str, str] = {}
 
 
-def show_with(draw: Callable[[object], Shown]) -> None:
-    """Say how values are drawn from now on."""
-    _drawing[:] = [draw]
+def lend(**homes: str) -> None:
+    """Say in which modules functions are that lower chapters borrow, by their names."""
+    _homes.update(homes)
+
+
+def borrow(name: str) -> Callable[..., Any]:
+    """A function of a higher chapter, imported when it is used.
+
+    >>> borrow("draw").__module__
+    'pdrm.drawing.render'
+    """
+    function: Callable[..., Any] = getattr(import_module(_homes[name]), name)
+    return function
+
+
+def _draw(value: object) -> Shown:
+    shown: Shown = borrow("draw")(value)
+    return shown
 
 
 class Displayed:
@@ -83,10 +99,10 @@ class Displayed:
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
-        return _drawing[0](self)._repr_html_() if _drawing else None
+        return _draw(self)._repr_html_()
 
     def _repr_svg_(self) -> str | None:
-        return _drawing[0](self)._repr_svg_() if _drawing else None
+        return _draw(self)._repr_svg_()
 
     def _repr_png_(self) -> bytes | None:
-        return _drawing[0](self)._repr_png_() if _drawing else None
+        return _draw(self)._repr_png_()

@@ -20,7 +20,7 @@ from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
-from pdrm.errors import BadStudy, CannotTranslate, DoesNotApply, NoMachine, WrongKind, did_you_mean
+from pdrm.errors import BadStudy, CannotTranslate, DoesNotApply, NoMachine, WrongKind, did_you_mean, explain_arguments
 from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
@@ -47,6 +47,7 @@ FAILURES = ("lost", "no")
 """What final states that mean failure are called in the catalogue's machines."""
 
 
+@explain_arguments
 class Task(Displayed):
     """A domain and a machine that belong together.
 

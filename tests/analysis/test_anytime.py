@@ -51,7 +51,7 @@ def test_larger_k_are_tried_where_some_states_look_alike():
 def test_the_cap_of_states_is_kept():
     for most in (20, 1_000):
         for depth in (None, 2, 30):
-            report = check_k("maze-10x10", ks=[0, 1], depth=depth, most=most)
+            report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most)
             assert len(report.optimal.product) <= most
             assert report.ended == "states" or (depth is None and report.complete)  # by witnesses that are farther away
     assert "raise `most`" in str(report)
@@ -94,7 +94,7 @@ class Stop(Exception):
 def test_wherever_it_is_stopped_the_answers_hold(name, settings):
     """A no stays a no, and every yes has a certificate that the checker accepts."""
     task = Task(name)
-    whole = verdicts(check_k(task, ks=range(3), most=2_000, **settings))
+    whole = verdicts(check_k(task, k=range(3), most=2_000, **settings))
     certified = 0
     for rounds in (1, 2, 4):
         calls = iter(range(rounds))

@@ -23,7 +23,7 @@ CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0
 
 def made(name, depth, k):
     task = Task(name) if isinstance(name, str) else name
-    return task.finite, task.machine, check_k(task, ks=[k], depth=depth)
+    return task.finite, task.machine, check_k(task, k=[k], depth=depth)
 
 
 @pytest.mark.compiled

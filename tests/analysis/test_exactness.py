@@ -47,7 +47,7 @@ def test_rewards_are_what_was_written_whatever_a_rule_pays_that_never_applies():
                 parse(to_text(written)),
                 parse(to_json(written)),
             ):
-                report = check_k(where, machine, ks=[0], discount=0.9)
+                report = check_k(where, machine, k=[0], discount=0.9)
                 assert [answer.verdict for answer in report.answers[0].values()] == ["no", "no", "yes"]
                 assert find_fault(where, machine, report.certificate(0, "start")) is None
 
@@ -57,7 +57,7 @@ def test_the_discount_is_below_1_however_near():
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
     machine = parse(STAY.format(0, 0, 1).replace("u -> end : a, eps / eps, 0\n", ""))
     for discount in (0.99, 0.9999999999999996, 0.9999999999999999):
-        report = check_k(where, machine, ks=[0], discount=discount)
+        report = check_k(where, machine, k=[0], discount=discount)
         proof = report.certificate(0, "everywhere")
         assert report.optimal.exact[0] == 1
         assert find_fault(where, machine, proof) is None
@@ -71,7 +71,7 @@ def test_a_chain_of_silent_moves_rounds_by_no_more_than_is_known():
     chain = "".join(f"u{i} -> u{i + 1} : eps, z / z, 0.1\n" for i in range(200))
     text = f"name m\nevents a\nstack #\nstart u\nfinal u200\notherwise stay 0\nu -> u0 : a, z / z, 0\n{chain}"
     where, machine = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9), parse(text)
-    report = check_k(where, machine, ks=[0])
+    report = check_k(where, machine, k=[0])
     values = report.optimal.values
     assert report.optimal.exact[0] == 20
     assert values.lower[0] <= 20 <= values.upper[0]
@@ -81,7 +81,7 @@ def test_a_chain_of_silent_moves_rounds_by_no_more_than_is_known():
 def test_a_number_that_was_computed_is_guessed_and_the_certificate_says_so():
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[1 / 3, 0.0]], step_limit=9)
     machine = parse(STAY.format(0, 0, 0))
-    report = check_k(where, machine, ks=[0])
+    report = check_k(where, machine, k=[0])
     proof = report.certificate(0, "everywhere")
     assert report.optimal.exact[0] == Fraction(1, 3)
     assert proof.guesses == {"0.3333333333333333": "1/3"}
@@ -96,7 +96,7 @@ def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():
     where = from_arrays(
         "d", [[[0] * 3]], [[[0] * 3]], [()], step_limit=9, probability=[[[0.333333333] * 3]], events=["a", "b"]
     )
-    report = check_k(where, machine, ks=[0])
+    report = check_k(where, machine, k=[0])
     assert report.optimal.exact[0] == 100
     assert report.optimal.values.lower[0] <= 100 <= report.optimal.values.upper[0]
     assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
@@ -115,7 +115,7 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
     verdicts = {}
     for discount in (0.0, 0.5):
-        report = check_k(where, parse(text), ks=[0], discount=discount)
+        report = check_k(where, parse(text), k=[0], discount=discount)
         verdicts[discount] = tuple(answer.verdict for answer in report.answers[0].values())
     assert verdicts == {0.0: ("no", "no", "yes"), 0.5: ("no", "no", "no")}
 
@@ -124,12 +124,12 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
 def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
     """Within 3 steps all states have the same value; not so further on, though the whole product was explored."""
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    near = check_k(where, machine, ks=[0], depth=3, bound=Bound(7, "block"))
+    near = check_k(where, machine, k=[0], depth=3, bound=Bound(7, "block"))
     answer = near.answers[0]["everywhere"]
     assert (answer.verdict, answer.depth) == ("yes", 3)
     assert not near.optimal.product.frontier.size
     assert find_fault(where, machine, near.certificate(0, "everywhere")) is None
-    whole = check_k(where, machine, ks=[0], bound=Bound(7, "block"))
+    whole = check_k(where, machine, k=[0], bound=Bound(7, "block"))
     assert whole.answers[0]["everywhere"].verdict == "no"
 
 
@@ -139,7 +139,7 @@ def test_a_step_that_pops_all_there_is_can_be_certified():
         "u -> u : a, z / A z, 0\nu -> v : b, A / eps, 1\nv -> v : eps, A / eps, 0\nv -> end : eps, # / #, 0\n"
     )
     where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
-    report = check_k(where, machine, ks=[1], depth=2)
+    report = check_k(where, machine, k=[1], depth=2)
     assert report.optimal.product.frontier.size
     assert report.answers[1]["everywhere"].verdict == "yes"
     assert find_fault(where, machine, report.certificate(1, "everywhere")) is None

@@ -11,7 +11,7 @@ from pdrm.task import Task
 def test_a_no_beyond_what_was_explored():
     """Few states decide nothing, and the witness is higher than they are; a bound or a depth makes another question of it."""
     maze = Task("maze-5x5")
-    report = check_k(maze, ks=[4], most=300, seconds=None)
+    report = check_k(maze, k=[4], most=300, seconds=None)
     answer = report.answers[4]["everywhere"]
     assert answer.verdict == NO == report.answers[4]["same_values"].verdict
     one, other = report.witness(4, "everywhere")
@@ -24,11 +24,11 @@ def test_a_no_beyond_what_was_explored():
         assert len(situation.stack) > 4
     assert report.record()["witnesses"]["4"]["everywhere"][0]["stack"] == one.stack
     for settings in ({"depth": 2}, {"bound": Bound(40, "fail")}):
-        asked = check_k(maze, ks=[4], most=300, seconds=None, **settings)
+        asked = check_k(maze, k=[4], most=300, seconds=None, **settings)
         assert not asked.answers[4]["everywhere"].situations
 
 
 def test_where_it_does_not_apply():
     assert HighWitnesses.of(Task("letter"), 0.99) is None  # chance
     assert HighWitnesses.of(Task("multi-20x20"), 0.9) is None  # too large
-    assert check_k("letter", ks=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (UNDECIDED, "yes")
+    assert check_k("letter", k=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (UNDECIDED, "yes")

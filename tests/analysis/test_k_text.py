@@ -12,7 +12,7 @@ from pdrm.product.finite_product import Bound
 
 @pytest.fixture(scope="module")
 def paint():
-    return check_k("paint", "paint", ks=range(3, 7))
+    return check_k("paint", "paint", k=range(3, 7))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_certified_yes_loses_nothing(paint):
 
 
 def test_one_state_is_one_state():
-    assert "1 state within 0 steps, " in format_report(check_k("letter", ks=[0], depth=0, most=100))[1]
+    assert "1 state within 0 steps, " in format_report(check_k("letter", k=[0], depth=0, most=100))[1]
 
 
 def test_a_report_shows_itself_in_a_notebook(paint):

@@ -284,7 +284,7 @@ def test_counter_configurations_are_those_of_the_automaton(task):
 
 
 def test_the_automaton_of_the_letters_counts_to_151():
-    record = sizes_record(Task("letter"), counting=catalogue("letter-cra"), ks=())
+    record = sizes_record(Task("letter"), counting=catalogue("letter-cra"), k=())
     automaton, counts, layer = catalogue("letter-cra"), {0}, {automaton_start()}
     for _ in range(150):  # an A at every second step
         layer = {automaton.step(here, frozenset("A")).after for here in layer}
@@ -364,7 +364,7 @@ def test_what_runs_met_goes_to_its_size():
         {"agent": "q", "k": "1", "rows": 30, "strings": None, "counters": None},
         {"agent": "cra-q", "k": "full", "rows": 80, "strings": None, "counters": 6},
     ]
-    record = sizes_record(Task("letter"), steps=20, ks=(1, 2), seen=seen)
+    record = sizes_record(Task("letter"), steps=20, k=(1, 2), seen=seen)
     met = {size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]] for size in record["sizes"]}
     assert met == {
         "stack strings": [("q", 2, 7)],

@@ -49,7 +49,7 @@ def test_more_labels_than_can_be_listed_are_refused():
     assert len(all_words(parse(head + f"events {events}\nexclusive {events}\n")).labels) == 14
 
 
-@pytest.mark.parametrize("settings", [{"steps": -1}, {"ks": (0, -1)}])
+@pytest.mark.parametrize("settings", [{"steps": -1}, {"k": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
     with pytest.raises(BadSetting, match="integers from 0 to"):
         sizes_record(Task("letter"), **settings)

@@ -9,14 +9,14 @@ digits: it is given as `{"exact": integer or null, "log10": number}`, exact wher
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, explain_arguments
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
@@ -82,11 +82,12 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
     return count_strings(growth.symbols, growth.longest(n))
 
 
+@explain_arguments
 def sizes_record(  # noqa: PLR0913 - named options, each with a default
     task: Task,
     *,
     steps: int | None = None,
-    ks: Sequence[int] = (0, 1, 2),
+    k: int | Iterable[int] = (0, 1, 2),
     counting: CountingRewardAutomaton | None = None,
     seen: Sequence[Seen] = (),
     most: int = MOST_ROWS,
@@ -94,7 +95,7 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     """The sizes for episodes of so many steps (the domain's limit unless given). `counting`: an automaton with one counter
     for the same task; without one, the two counters that simulate the stack are counted.
 
-    >>> record = sizes_record(Task("letter"), steps=100, ks=(1,))
+    >>> record = sizes_record(Task("letter"), steps=100, k=1)
     >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
     [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]
     >>> record["holds"]
@@ -104,9 +105,8 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     limit = domain.step_limit if steps is None else steps
     if not 0 <= limit <= MOST_STEPS:
         raise BadSetting(f"episodes of {limit:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
-    check_ks(ks)
     growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
-    fewest = {k: views.steps(k) for k in dict.fromkeys(ks)}
+    fewest = {symbols: views.steps(symbols) for symbols in check_ks(k)}
     factor = domain.states * len(machine.states)
     scale = _Scale(growth, limit, int((domain.arrays.start_label != NO_LABEL).any()))
     counters = walk

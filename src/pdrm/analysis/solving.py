@@ -12,7 +12,7 @@ from typing import Any
 
 from pdrm.analysis.values import check_discount
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import BadSetting, UndefinedMove, UnknownConfiguration, did_you_mean
+from pdrm.errors import BadSetting, UndefinedMove, UnknownConfiguration, did_you_mean, explain_arguments
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
@@ -216,6 +216,7 @@ class Solution:
         )
 
 
+@explain_arguments
 def solve(
     task: Task | DomainLike,
     machine: MachineLike | None = None,

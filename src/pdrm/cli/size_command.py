@@ -45,7 +45,7 @@ def sizes(
     found = _find_task(task, machine)
     counting = _find_counting(found)
     seen = [] if runs is None else count_tables(runs, found)
-    record = sizes_record(found, steps=steps, ks=ks, counting=counting, seen=seen)
+    record = sizes_record(found, steps=steps, k=ks, counting=counting, seen=seen)
     record["blowup"] = _blowup(found)
     if output is not None:
         from pdrm.drawing.plots import sizes_plot, write_plot

@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields
-from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
+from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting, explain_arguments
 from pdrm.files import Arrays, parse_json, read_arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
 
+@explain_arguments
 def from_arrays(  # noqa: PLR0913 - named options, each with a default
     name: str,
     next: npt.ArrayLike,  # noqa: A002 - the paper's word for it

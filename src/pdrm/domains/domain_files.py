@@ -10,7 +10,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
+from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean, explain_arguments
 from pdrm.files import means_name, read_bytes, write_atomically
 from pdrm.limits import LARGEST_DOMAIN
 
@@ -19,6 +19,7 @@ ZIPPED = b"PK"
 """What the bytes of an `.npz` begin with, whatever its name."""
 
 
+@explain_arguments
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them. path: of the file.
 
@@ -41,6 +42,7 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     return parse_map_file(text, file.stem, str(file))
 
 
+@explain_arguments
 def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     """Write a domain's arrays and words to a `.npz` file, whole or not at all.
 
@@ -58,6 +60,7 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     write_atomically(file, domain_bytes(domain))
 
 
+@explain_arguments
 def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     """The domain of a name of the catalogue, else of a file (`./letter` where there is a file of the same name).
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadArrays, BadDomainSetting
+from pdrm.errors import BadArrays, BadDomainSetting, explain_arguments
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
@@ -97,6 +97,7 @@ class DomainArrays(NamedTuple):
     """[K]: position in `labels` of the label emitted at reset, or -1 for none."""
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FiniteDomain(Displayed):
     """A finite labelled MDP, checked when it is built.

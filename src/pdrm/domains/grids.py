@@ -16,7 +16,7 @@ from typing import Unpack
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where
+from pdrm.errors import NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where, explain_arguments
 from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
 
@@ -71,6 +71,7 @@ class GridMap:
         return steps
 
 
+@explain_arguments
 def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
     """The map in a file.
 
@@ -95,6 +96,7 @@ def load_shipped_map(name: str, *, places: Collection[str] = (), start: Collecti
     return parse_map(text, places=places, start=start, file=f"{name}.txt")
 
 
+@explain_arguments
 def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>") -> GridMap:
     r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts.
 
@@ -159,6 +161,7 @@ def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str
 # --- The domain of a map
 
 
+@explain_arguments
 def grid_domain(  # noqa: PLR0913 - named options, each with a default
     name: str,
     grid: GridMap,

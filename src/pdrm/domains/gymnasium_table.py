@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable
+from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable, explain_arguments
 
 Labelling = Callable[[int, int, int, dict[str, Any]], Iterable[str]]
 """The labelling function L(s, a, s') of the paper, called as in `pdrm.wrap`: its last argument holds the environment, as `env`."""
@@ -57,6 +57,7 @@ def check_flag(name: str, value: object) -> bool:
     return value
 
 
+@explain_arguments
 def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     env: Any,  # noqa: ANN401 - gymnasium itself is not needed to read its table
     labels: Labelling,

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, Label, Picture
-from pdrm.errors import BadArrays
+from pdrm.errors import BadArrays, explain_arguments
 
 State = TypeVar("State", bound=Hashable)
 
@@ -57,6 +57,7 @@ class OptionalFields(TypedDict, total=False):
     tests: tuple[FiniteDomain, ...]
 
 
+@explain_arguments
 def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     name: str,
     states: Mapping[State, str],

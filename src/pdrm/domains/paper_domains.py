@@ -15,7 +15,7 @@ from itertools import combinations
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, load_shipped_map, show_rows
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean, explain_arguments
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -369,6 +369,7 @@ EDITIONS = {"deliver-8": 2, "deliver-4-8": 2}
 """Domains that have changed since runs of them were first recorded: their runs have other ids than those before."""
 
 
+@explain_arguments
 def names() -> list[str]:
     """The domains there are, in the paper's order.
 
@@ -378,6 +379,7 @@ def names() -> list[str]:
     return list(BUILDERS)
 
 
+@explain_arguments
 def settings(name: str) -> list[str]:
     """What can be set of a domain.
 
@@ -389,6 +391,7 @@ def settings(name: str) -> list[str]:
     return [word for word in inspect.signature(builder).parameters if word not in given]
 
 
+@explain_arguments
 def domain(name: str, **chosen: float | None) -> FiniteDomain:
     """A domain by name. name: one of those that `pdrm domains` lists. chosen: settings of its own where it has some; `step_limit`
     every domain has.

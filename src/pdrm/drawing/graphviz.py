@@ -15,6 +15,7 @@ from threading import Lock
 
 from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
+from pdrm.errors import explain_arguments
 from pdrm.machines.transitions import Rule
 from pdrm.machines.wellformed import Machine
 
@@ -149,6 +150,7 @@ START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
 
+@explain_arguments
 def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
     """A machine in Graphviz's language."""
     return figure_dot(make_figure(machine), title=title)

@@ -24,7 +24,7 @@ from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
-from pdrm.errors import UnknownFormat, WrongKind
+from pdrm.errors import UnknownFormat, WrongKind, explain_arguments
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import Run
 from pdrm.machines.transitions import Rule
@@ -90,6 +90,7 @@ class Picture:
         return self.formats["png"]() if "png" in self.shown else None
 
 
+@explain_arguments
 def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False) -> Picture:
     """Draw a machine, a run on a word, a domain or a task.
 
@@ -114,6 +115,7 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
     return made
 
 
+@explain_arguments
 def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     """Draw a run as a table into a file, in the format its ending names.
 

@@ -11,6 +11,7 @@ import unicodedata
 from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
+from pdrm.errors import explain_arguments
 from pdrm.machines.transitions import Rule
 from pdrm.machines.wellformed import Machine
 
@@ -124,6 +125,7 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 """
 
 
+@explain_arguments
 def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = True) -> str:
     """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
     figure = make_figure(machine)

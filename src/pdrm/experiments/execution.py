@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import joblib
 
-from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean
+from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean, explain_arguments
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import write_atomically
 from pdrm.learning.run import FAILURE, RunSpec, execute
@@ -37,6 +37,7 @@ SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
     """How many workers, of which kind, and how much memory they share.

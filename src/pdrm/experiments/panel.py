@@ -15,12 +15,13 @@ from typing import Any
 
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadStudy
+from pdrm.errors import BadStudy, explain_arguments
 from pdrm.learning.agents import Agent, agent_for
 from pdrm.learning.run import RunSpec
 from pdrm.task import DomainLike, MachineLike, Task
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """An agent in a panel: one line of a figure.
@@ -71,6 +72,7 @@ class Line:
         return cls(name=agent if isinstance(agent, str) else f"{agent.name} {agent.k}", agent=agent)
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """One set of axes: a task, and the agents that learn it.

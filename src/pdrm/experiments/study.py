@@ -16,12 +16,13 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError
+from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import describe_fault, ensure_folder, parse_json, write_atomically
+from pdrm.lazy import borrow
 from pdrm.learning.agents import Agent, read_agent, resolve_seeds
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
@@ -38,6 +39,7 @@ TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class Study:
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
@@ -48,10 +50,10 @@ class Study:
     [('q 1', 0), ('q 1', 1), ('cprm 1', 0), ('cprm 1', 1)]
     """
 
-    tasks: Sequence[Task | DomainLike] = ()
-    """Tasks, or domains that come with a machine: themselves, their names or files."""
-    agents: Sequence[Agent | str] = ()
-    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's."""
+    tasks: Task | DomainLike | Sequence[Task | DomainLike] = ()
+    """Tasks, or domains that come with a machine: themselves, their names or files; one or several."""
+    agents: Agent | str | Sequence[Agent | str] = ()
+    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one or several."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """How many (0, 1, …), or which."""
@@ -76,8 +78,8 @@ class Study:
             fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
         if not self.panels:
-            lines = tuple(Line.of(agent) for agent in self.agents)
-            tasks = [self._task(task) for task in self.tasks]
+            lines = tuple(Line.of(agent) for agent in _list(self.agents))
+            tasks = [self._task(task) for task in _list(self.tasks)]
             made = (Panel(name=one.name, domain=one, lines=lines, settings=dict(self.settings)) for one in tasks)
             object.__setattr__(self, "panels", tuple(made))
         check_distinct("panels", [panel.name for panel in self.panels])
@@ -139,6 +141,7 @@ class Study:
         more = (seed for seed in range(count + len(own)) if seed not in own)
         return replace(self, seeds=(*own, *more)[:count])
 
+    @explain_arguments
     def run(
         self, folder: str | os.PathLike[str] = "study", workers: Workers | int = 1, *, progress: bool | None = None
     ) -> Results:
@@ -148,6 +151,7 @@ class Study:
         """
         return run_study(self, folder, workers, progress=progress)
 
+    @explain_arguments
     def results(self, folder: str | os.PathLike[str] = "study") -> Results:
         """What was recorded of it. folder: where `run` has been."""
         place = Path(folder)
@@ -156,9 +160,20 @@ class Study:
             raise NotRecorded(f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})")
         return Results(place, lines, [])
 
+    @explain_arguments
+    def report(self, folder: str | os.PathLike[str] = "study") -> Path:
+        """Write the page about it, `index.html`, as `pdrm report` does; returns its path. folder: where `run` has been."""
+        return self.results(folder).report()
+
+    @explain_arguments
     def plot(self, folder: str | os.PathLike[str] = "study") -> Plot:
         """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been."""
         return self.results(folder).plot()
+
+
+def _list(given: Any) -> Sequence[Any]:  # noqa: ANN401 - tasks or agents
+    """One, or several."""
+    return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
 
 
 # --- Running studies
@@ -223,6 +238,11 @@ class Results:
             panels.setdefault((study.name, curves.panel.name), []).append(curves.to_plot())
         return study_plot(list(panels.values()))
 
+    def report(self) -> Path:
+        """Write the page about the studies in the folder, `index.html`, as `pdrm report` does; returns its path."""
+        page: Path = borrow("write_page")(self.folder)
+        return page
+
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - the same
 
@@ -243,6 +263,7 @@ def plan(studies: Iterable[Study]) -> list[Planned]:
     return list(found.values())
 
 
+@explain_arguments
 def run_study(
     study: Study | Sequence[Study],
     folder: str | os.PathLike[str],

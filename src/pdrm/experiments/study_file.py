@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pdrm.domains.paper_domains import names
-from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
+from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean, explain_arguments
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
@@ -228,6 +228,7 @@ class _Reader:
 # --- A file of either kind.
 
 
+@explain_arguments
 def load_study(path: str | os.PathLike[str]) -> Study:
     r"""The study in a `.toml` file, or the one a `.py` file calls STUDY.
 

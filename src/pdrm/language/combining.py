@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pdrm.errors import BadSetting, UnknownMachine, did_you_mean
+from pdrm.errors import BadSetting, UnknownMachine, did_you_mean, explain_arguments
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
@@ -28,6 +28,7 @@ from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
 from pdrm.machines.wellformed import NAME, RESERVED
 
 
+@explain_arguments
 def combine(
     parts: Mapping[str, AnyMachine] | Iterable[AnyMachine],
     when: str = "and",

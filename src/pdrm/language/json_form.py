@@ -19,6 +19,7 @@ from pdrm.errors import (
     TooLarge,
     Where,
     did_you_mean,
+    explain_arguments,
 )
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
@@ -42,6 +43,7 @@ NEEDED = ("pdrm", "start", "otherwise", "rules")
 RULE_KEYS = ("from", "to", "label", "top", "push", "tests", "changes", "reward")
 
 
+@explain_arguments
 def to_json(machine: AnyMachine) -> str:
     """The machine as JSON text, one rule per line.
 

@@ -9,7 +9,16 @@ from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 
-from pdrm.errors import BadWord, CannotRead, UnknownFormat, UnknownMachine, Where, did_you_mean
+from pdrm.errors import (
+    BadWord,
+    CannotOpen,
+    CannotRead,
+    UnknownFormat,
+    UnknownMachine,
+    Where,
+    did_you_mean,
+    explain_arguments,
+)
 from pdrm.files import write_atomically
 from pdrm.language.document import AnyMachine, build
 from pdrm.language.json_form import read_json, to_json
@@ -39,6 +48,7 @@ OTHERS = (
 """A line that files of other kinds have, what they are, and what they are for: they are refused in one message."""
 
 
+@explain_arguments
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
@@ -51,10 +61,15 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     ...     load(file).name
     'tiny'
     """
+    if "\n" in str(path):
+        raise CannotOpen("a text is given where the path of a file is needed", fix="read a text with pdrm.parse(text)")
     file = Path(path)
+    if str(path) in catalogue_names() and not file.exists():
+        raise CannotOpen(f"there is no file {path}", fix=f'the machine of the catalogue is pdrm.catalogue("{path}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
+@explain_arguments
 def parse(text: str, file: str = "<text>") -> AnyMachine:
     r"""The machine that a text describes, in any of the formats.
 
@@ -64,6 +79,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
+    if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
+        raise CannotRead(f"`{text}` is the name of a file, not a text", fix=f'read a file with pdrm.load("{text}")')
     with reading(file):
         return _parse(text, file)
 
@@ -100,6 +117,7 @@ def kind_of(text: str, file: str) -> str | None:
     return first[1] if first is not None and first[1] in KINDS else None
 
 
+@explain_arguments
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     """Write a machine into a file. machine: of any kind. path: ends in .pdrm or .json, which says how it is written.
 
@@ -122,6 +140,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
 EMPTY = "-"
 
 
+@explain_arguments
 def parse_word(text: str) -> list[Label]:
     """The labels of a word.
 
@@ -146,12 +165,14 @@ SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """Where one sentence ends and another begins."""
 
 
+@explain_arguments
 def catalogue_names() -> list[str]:
     """The machines there are."""
     folder = files("pdrm.machines").joinpath("catalogue")
     return sorted(entry.name.removesuffix(".pdrm") for entry in folder.iterdir() if entry.name.endswith(".pdrm"))
 
 
+@explain_arguments
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
@@ -159,6 +180,7 @@ def catalogue_text(name: str) -> str:
     return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
 
 
+@explain_arguments
 def catalogue_summary(name: str) -> str:
     """What a machine is: the first sentence of its file.
 
@@ -169,6 +191,7 @@ def catalogue_summary(name: str) -> str:
     return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
+@explain_arguments
 def catalogue(name: str) -> AnyMachine:
     """One machine of the catalogue. name: one of those that `pdrm catalogue` lists.
 

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from lark import Tree
 
+from pdrm.errors import explain_arguments
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
@@ -22,6 +23,7 @@ KEYWORD_WIDTH = 10
 TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|((?!->)[^\s{}()\[\],:/&|!<>=])+")
 
 
+@explain_arguments
 def lay_out(text: str, file: str) -> str:
     r"""The text with regular spacing. Raises as reading does if a line cannot be read.
 
@@ -113,6 +115,7 @@ def space_out(code: str) -> str:
 # --- Machines
 
 
+@explain_arguments
 def to_text(machine: AnyMachine) -> str:
     """The machine as a .pdrm file, every rule on its own line.
 

@@ -21,7 +21,15 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, BadStudy, UnknownAgent, UnknownSetting, did_you_mean
+from pdrm.errors import (
+    BadSetting,
+    BadStudy,
+    UnknownAgent,
+    UnknownSetting,
+    did_you_mean,
+    explain_arguments,
+    name_right_word,
+)
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, Task
@@ -113,7 +121,9 @@ def _check_k(k: object, *, none: bool) -> int | str:
     if k == FULL or (none and k == NOTHING) or (isinstance(k, int) and not isinstance(k, bool) and k >= 0):
         return k if isinstance(k, str) else int(str(k))
     others = "full or none" if none else "or full"
-    raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix="--k 1")
+    raise BadSetting(
+        f"k is `{k}`, but must be a non-negative integer, {others}", fix="1 is the top symbol alone: k=1, or --k 1"
+    )
 
 
 Number = Any
@@ -684,7 +694,9 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
 def kind_of(name: str) -> type[Agent]:
     """The kind of agent that has this name."""
     if name not in AGENTS:
-        raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(name, AGENTS))
+        classes = {kind.__name__.casefold(): agent for agent, kind in AGENTS.items()}
+        fix = did_you_mean(classes.get(str(name).casefold(), str(name)), AGENTS)
+        raise UnknownAgent(f"no agent is called `{name}`", fix=fix)
     return AGENTS[name]
 
 
@@ -699,19 +711,6 @@ def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     return kind(**settings)
 
 
-CALLED_HERE = {
-    "gamma": ("discount",),
-    "alpha": ("learning_rate",),
-    "lr": ("learning_rate",),
-    "steps": ("total_timesteps",),
-    "timesteps": ("total_timesteps",),
-    "n_episodes": ("episodes",),
-    "num_envs": ("n_envs",),
-    "view": ("k",),
-}
-"""What others, and the command line, call some settings."""
-
-
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
     """Raise unless the agent has every one of these settings."""
     known = [field.name for field in fields(kind)]
@@ -719,11 +718,12 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
         if setting not in known:
             others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
-            here = [name for name in CALLED_HERE.get(setting, ()) if name in known]
-            fix = f"it is called `{here[0]}` here" if here else did_you_mean(setting, known) + used
-            raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix)
+            raise UnknownSetting(
+                f"agent `{kind.name}` has no setting `{setting}`", fix=name_right_word(setting, known) + used
+            )
 
 
+@explain_arguments
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
     """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
     kind = kind_of(name)

@@ -39,7 +39,15 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadRunFolder, BadSetting, CannotWrite, ConflictingOptions, PdrmError
+from pdrm.errors import (
+    BadRunFolder,
+    BadSetting,
+    CannotWrite,
+    ConflictingOptions,
+    PdrmError,
+    WrongKind,
+    explain_arguments,
+)
 from pdrm.files import (
     Arrays,
     describe_fault,
@@ -553,6 +561,7 @@ class Run:
         return said + picture(self.plot()._repr_png_(), "png", f"tests in {self.folder.name}") if self.done else said
 
     @classmethod
+    @explain_arguments
     def load(cls, folder: str | os.PathLike[str]) -> Run:
         """The run that was trained before. folder: its own, in that given to `train`, or of `pdrm train`."""
         return cls(read_spec(Path(folder)), Path(folder))
@@ -611,6 +620,7 @@ class Run:
             return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
         return self._trained().policy
 
+    @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
         """Episodes without exploration, summed up. episodes: how many. seed: of the episodes."""
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
@@ -635,11 +645,13 @@ class Run:
             **more,
         }
 
+    @explain_arguments
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`. episodes, seed:
         as for `evaluate`."""
         return float(self.evaluate(episodes, seed)["success"])
 
+    @explain_arguments
     def episode(self, seed: int = 0) -> list[Moment]:
         """One episode without exploration, moment by moment. seed: of the episode."""
         if not self.spec.agent.deep:
@@ -649,6 +661,7 @@ class Run:
 
         return play_episode(policy, self.spec.task, seed)
 
+    @explain_arguments
     def replay(self, seed: int = 0) -> Replay:
         """One episode without exploration, to look at: `print(run.replay())`. seed: of the episode. In a finite domain."""
         from pdrm.learning.replays import Replay  # noqa: PLC0415 - training does not look at episodes
@@ -659,6 +672,7 @@ class Run:
             raise BadSetting(fault, fix=f"pdrm film {self.folder}, in Python run.film('film.gif')")
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
+    @explain_arguments
     def film(
         self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
     ) -> dict[str, Any]:
@@ -740,6 +754,7 @@ def train(
     progress: bool | None = ...,
     **settings: Any,  # noqa: ANN401 - the agent's own
 ) -> list[Run]: ...
+@explain_arguments
 def train(  # noqa: PLR0913 - each is a choice of the user's
     task: TaskLike,
     agent: Agent | str | None = None,
@@ -790,8 +805,11 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     return [run for spec in specs for run in _train_all([spec], folder, watch, progress)]
 
 
-def _change(agent: Agent, settings: dict[str, Any]) -> Agent:
+def _change(agent: object, settings: dict[str, Any]) -> Agent:
     """The agent with some settings changed; one that it does not have is refused."""
+    if not isinstance(agent, Agent):
+        fix = 'use a name or settings, such as "ppo" or pdrm.PPO(n_envs=8); agents of other libraries learn on pdrm.wrap(…)'
+        raise WrongKind(f"{agent!r} is not an agent of pdrm", fix=fix)
     check_known(type(agent), settings)
     return replace(agent, **settings)
 

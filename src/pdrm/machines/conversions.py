@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
+from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration, explain_arguments
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
@@ -33,6 +33,7 @@ LONGEST_NAME = 90
 """Characters of a generated name, with room for a number to tell it from others."""
 
 
+@explain_arguments
 def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
     r"""The machine with a stack `#` that no rule looks at.
 
@@ -56,6 +57,7 @@ def _build_pushdown(
     return PushdownRewardMachine(machine.name, machine.events, stack, *middle, tuple(rules), machine.exclusive, states)
 
 
+@explain_arguments
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
     """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
 
@@ -153,12 +155,14 @@ def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
     return names
 
 
+@explain_arguments
 def counting_configuration(machine: PushdownRewardMachine, configuration: Configuration) -> CountingConfiguration:
     """The automaton's configuration that stands for one of the pushdown machine's."""
     name = head_names(machine)[Head(configuration.state, configuration.top)]
     return CountingConfiguration(name, (encode(machine, configuration.stack[1:]), 0))
 
 
+@explain_arguments
 def pushdown_configuration(machine: PushdownRewardMachine, configuration: CountingConfiguration) -> Configuration:
     """The pushdown machine's configuration that one of the automaton's stands for, between two labels."""
     for head, name in head_names(machine).items():
@@ -215,6 +219,7 @@ Place = Head | Multiply | Return | Divide
 """A state of the automaton: a head of the pushdown machine, or on the way to one."""
 
 
+@explain_arguments
 def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutomaton:
     """The automaton with two counters that pays the same in every step; a rule's first move pays, the others pay 0.
 

@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from pdrm.errors import BadNumber, EndlessSilentMoves, Finding, PdrmError, UnknownConfiguration, Where, raise_all
+from pdrm.errors import (
+    BadNumber,
+    EndlessSilentMoves,
+    Finding,
+    PdrmError,
+    UnknownConfiguration,
+    Where,
+    explain_arguments,
+    raise_all,
+)
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.findings import inspect_counting
@@ -34,6 +43,7 @@ MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class CountingTransition(CountingRule):
     """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
@@ -120,6 +130,7 @@ class CountingStep:
     moves: int
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.

@@ -19,6 +19,7 @@ from pdrm.errors import (
     UnknownConfiguration,
     UnknownSymbol,
     did_you_mean,
+    explain_arguments,
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
@@ -32,6 +33,7 @@ from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 from pdrm.machines.wellformed import RESERVED, find_bad_names, find_faults
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class PushdownRewardMachine(PushdownSystem):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from pdrm.errors import EndlessSilentMoves
+from pdrm.errors import EndlessSilentMoves, explain_arguments
 from pdrm.limits import MOST_SILENT_MOVES, spend
 from pdrm.machines.alphabet import Cube
 from pdrm.machines.configurations import Configuration, Step
@@ -169,6 +169,7 @@ def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
     return _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
 
 
+@explain_arguments
 def reachable_heads(machine: PushdownSystem) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
     return set(_reach(machine).moves)
@@ -314,6 +315,7 @@ def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
 # one of them is needed as a counterfactual).
 
 
+@explain_arguments
 def pops_in_a_step(machine: PushdownSystem) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves; None if there is no bound.
 
@@ -334,6 +336,7 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     return most
 
 
+@explain_arguments
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
     """How many symbols of a stack decide what a k-policy sees in that many steps: those that they can pop, and below them the
     k it sees, or the one that the machine looks at; None if there is no bound.
@@ -385,6 +388,7 @@ def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
 Heights = dict[Head, int]
 
 
+@explain_arguments
 def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
     """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
@@ -472,6 +476,7 @@ class StackGrowth:
         return self.begun + labels * self.step
 
 
+@explain_arguments
 def stack_growth(machine: PushdownSystem) -> StackGrowth:
     """The constants of a machine."""
     growing = _Growing(machine)

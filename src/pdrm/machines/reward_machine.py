@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
+from pdrm.errors import CannotRead, Finding, PdrmError, Where, explain_arguments, raise_all
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.findings import inspect_counting
@@ -20,6 +20,7 @@ from pdrm.machines.wellformed import find_faults
 from pdrm.machines.zero_patterns import CountingMachine, CountingRule, Pattern, find_counting_clashes
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class RewardTransition(CountingRule):
     """One rule: where it starts, where it leads, what it reads and pays.
@@ -62,6 +63,7 @@ class RewardStep:
     reward: float
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class RewardMachine(CountingMachine[RewardTransition]):
     """⟨U, u₀, F, Σ, δ_u, δ_r⟩; `transitions` hold δ_u and δ_r, and `states` may be left out as for a pushdown machine.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
+from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove, explain_arguments
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -81,6 +81,7 @@ class _Move(NamedTuple):
     written: Fraction | None
 
 
+@explain_arguments
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
     its position in `labels`.
@@ -249,6 +250,7 @@ class CountingTable(NamedTuple):
     """The column of silent moves."""
 
 
+@explain_arguments
 def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label]) -> CountingTable:
     """Compile an automaton for these labels."""
     states = {state: number for number, state in enumerate((*automaton.states, *automaton.final))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pdrm.errors import Where
+from pdrm.errors import Where, explain_arguments
 from pdrm.machines.guards import Guard, Silent, check_guard
 from pdrm.machines.rewards import number_text, reward_of
 
@@ -42,6 +42,7 @@ class Rule:
         return isinstance(self.guard, Silent)
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Transition(Rule):
     """One rule: where it starts, where it leads, what it reads, looks at, pushes and pays.
@@ -85,6 +86,7 @@ class Transition(Rule):
         return f"{self.source} -> {self.target} : {self.guard}, {move}, {number_text(self.reward)}"
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Otherwise:
     """What happens when no rule applies to a label: stay, go to a state (the stack kept), or an error.

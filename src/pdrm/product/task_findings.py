@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import CannotTranslate, Finding
+from pdrm.errors import CannotTranslate, Finding, explain_arguments
 from pdrm.machines.findings import BOTTOM, KNOWN, View, advance
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -42,6 +42,7 @@ Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 
+@explain_arguments
 def inspect_task(task: Task) -> list[Finding]:
     """What is more often a mistake in a task: events that never come, final states that cannot be reached in this domain, a loop
     that pays more than ending, rewards that make never ending best.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, explain_arguments
 from pdrm.machines.transitions import Stack
 
 
@@ -24,6 +24,7 @@ class FullStack:
         return "full"
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class TopK:
     """The top min(k, height) symbols; k = 0 sees no stack at all.

@@ -22,7 +22,16 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from pdrm.domains.gymnasium_table import check_flag, check_weight
-from pdrm.errors import BadEnvironmentReward, BadSetting, CannotWrap, EpisodeOver, FinishedAtReset, PdrmError
+from pdrm.errors import (
+    BadEnvironmentReward,
+    BadSetting,
+    CannotWrap,
+    EpisodeOver,
+    FinishedAtReset,
+    PdrmError,
+    StackTooHigh,
+    explain_arguments,
+)
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
@@ -40,6 +49,7 @@ TOP_1 = TopK(1)
 SEES_TOP = Observing(TOP_1)
 
 
+@explain_arguments
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
     `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`; `observing` is the view, the form, the depth and the keys.
@@ -113,9 +123,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, info = self.env.reset(seed=seed, options=options)
         self._check_info(info)
         self._state, self._stack, paid = self._quick.begin()
-        label = None
+        label, read = None, False
         try:
             events = self._labelling.reset(observation, {**info, "env": self.env})
+            read = True
             if events is not None:
                 label = read_label(events, self._events, self._labelling.source_at_reset)
                 self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
@@ -124,6 +135,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             seen = self._form.put(observation, self._state, self._stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source_at_reset) from None
+        except Exception as error:
+            if not read:
+                self._note(error, self._labelling.source_at_reset)
+            raise
         self._observation, self._over = snapshot(observation) if self._compares else None, False
         return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
 
@@ -135,21 +150,23 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
         self._check_info(info)
+        read = False
         try:
             told = {**info, "env": self.env} if self._compares else info
             events = self._labelling.step(self._observation, action, observation, told)
+            read = True
             label = read_label(events, self._events, self._labelling.source)
             before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = float(reward)
-            if not isfinite(own):
-                raise BadEnvironmentReward(f"the environment paid {own}", fix="rewards are finite numbers")
-            if self.reward_weight != 1:
-                own = self.reward_weight * own if self.reward_weight else 0.0
+            own = self._weigh(float(reward))
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source) from None
+        except Exception as error:
+            if not read:
+                self._note(error, self._labelling.source)
+            raise
         self._observation = snapshot(observation) if self._compares else None
         terminated = bool(terminated) and not self.ignore_end
         record = _record(paid, own, terminated, state, stack, label)
@@ -159,6 +176,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
             total += record["shaping"]
         return seen, total, terminated, truncated, {**info, "machine": record}
+
+    def _weigh(self, reward: float) -> float:
+        """What of the environment's own reward counts."""
+        if not isfinite(reward):
+            raise BadEnvironmentReward(f"the environment paid {reward}", fix="rewards are finite numbers")
+        if self.reward_weight == 1:
+            return reward
+        return self.reward_weight * reward if self.reward_weight else 0.0
 
     def _check_info(self, info: dict[str, Any]) -> None:
         if "machine" in info:
@@ -170,11 +195,20 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise FinishedAtReset(fault, fix="let the first label, not the start, lead there")
 
     def _locate(self, error: PdrmError, source: str) -> PdrmError:
-        """The error, with the labelling function, the environment and the step that it came from."""
-        when = f"step {self._taken} of an episode" if self._taken else "reset"
-        return type(error)(f"{error.message} (labelled by {source}, at {when} of {self.env})", fix=error.fix)
+        """The error, with the labelling function, where it has to do with it, the environment and the step that it came from."""
+        labelled = isinstance(error, BadEnvironmentReward | StackTooHigh) or source in error.message
+        by = "" if labelled else f"labelled by {source}, "
+        return type(error)(f"{error.message} ({by}at {self._when()})", fix=error.fix)
+
+    def _when(self) -> str:
+        return f"{f'step {self._taken} of an episode' if self._taken else 'reset'} of {self.env}"
+
+    def _note(self, error: Exception, source: str) -> None:
+        """Say where an error of somebody else's function came from; it stays as it is, with its traceback."""
+        error.add_note(f"pdrm: raised in {source}, at {self._when()}")
 
 
+@explain_arguments
 def wrap(  # noqa: PLR0913 - each is a choice of its own
     env: gymnasium.Env[Any, Any],
     machine: MachineLike,
@@ -254,6 +288,7 @@ def _suggest(env: object) -> str:
     return "wrap an environment that follows Gymnasium's interface"
 
 
+@explain_arguments
 def wrap_vector(
     env_fns: Iterable[EnvFunction],
     machine: MachineLike,

@@ -15,7 +15,7 @@ from pdrm import __version__
 from pdrm.drawing.curve_plots import study_plot
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
-from pdrm.errors import NotRecorded
+from pdrm.errors import NotRecorded, explain_arguments
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
@@ -83,6 +83,7 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     return [folder / CURVES, folder / PAGE]
 
 
+@explain_arguments
 def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True) -> Path:
     """Write the page about the runs in a folder, as `pdrm report` does; nothing is run. Returns its path.
 

@@ -40,9 +40,7 @@ def theory_facts(folder: Path) -> dict[str, Any]:
         {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED)},
         lambda: {
             "k": {
-                name: check_k(
-                    name, ks=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)
-                ).record()
+                name: check_k(name, k=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)).record()
                 for name in CHECKED
             },
             "sizes": {name: sizes_record(Task(name)) for name in COUNTED},

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from pdrm.errors import BadCertificate
+from pdrm.errors import BadCertificate, explain_arguments
 from pdrm.files import parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
 
@@ -45,7 +45,7 @@ class Certificate:
     """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
 
     >>> from pdrm.analysis.sufficient_k.check_k import check_k
-    >>> proof = check_k("paint", ks=[5]).certificate(5, "start")
+    >>> proof = check_k("paint", k=[5]).certificate(5, "start")
     >>> proof.question, proof.k, proof.describe()
     ('start', 5, 'some 5-policy is optimal from the start')
     """
@@ -95,7 +95,7 @@ class Certificate:
         """What it takes for granted about numbers that were computed, in words; nothing where there are none.
 
         >>> from pdrm.analysis.sufficient_k.check_k import check_k
-        >>> check_k("paint", ks=[5]).certificate(5, "start").describe_guesses()
+        >>> check_k("paint", k=[5]).certificate(5, "start").describe_guesses()
         'computed numbers are taken for fractions: -0.8333333333333334 for -5/6, -0.6666666666666666 for -2/3'
         """
         few = [f"{number} for {fraction}" for number, fraction in list(self.guesses.items())[:SHOWN]]
@@ -107,6 +107,7 @@ class Certificate:
         write_atomically(Path(path), json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
+@explain_arguments
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate that `Certificate.save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:

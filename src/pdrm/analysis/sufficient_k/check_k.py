@@ -38,7 +38,7 @@ from pdrm.analysis.sufficient_k.questions import (
 )
 from pdrm.analysis.time_limit import limit_time, time_left
 from pdrm.analysis.values import bound_by_top, check_discount
-from pdrm.errors import BadCertificate, BadSetting
+from pdrm.errors import BadCertificate, BadSetting, explain_arguments
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.task import DomainLike, MachineLike, Task
@@ -182,6 +182,7 @@ def compile_kernels() -> None:
         measure_gap(found, 0)
 
 
+@explain_arguments
 class KSearch:
     """A search for the k that are enough that can be stopped at any time: `run` looks ever further, `report` says what is
     known so far. What is stopped (with Ctrl-C, say) can be reported, and run again from the beginning.
@@ -195,7 +196,7 @@ class KSearch:
     def __init__(  # noqa: PLR0913 - each is a choice of the user's
         self,
         task: Task,
-        ks: Iterable[int] | None = None,
+        k: int | Iterable[int] | None = None,
         *,
         discount: float = 0.99,
         depth: int | None = None,
@@ -211,7 +212,7 @@ class KSearch:
             raise BadSetting(f"the depth is {depth}", fix="use a non-negative integer")
         if seconds is not None and not seconds > 0:
             raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
-        self.ks = None if ks is None else check_ks(ks)
+        self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.seconds, self.questions = task, discount, depth, seconds, questions
         compile_kernels()
         if depth is None and bound is None and may_apply(task, discount):
@@ -373,10 +374,11 @@ def _measure_gap(optimal: Optimal, k: int, start: Answer) -> Gap:
     return measure_gap(optimal, k, start.choice, proved=start.verdict == YES and start.depth is None)
 
 
+@explain_arguments
 def check_k(  # noqa: PLR0913 - each is a choice of the user's
     task: Task | DomainLike,
     machine: MachineLike | None = None,
-    ks: Iterable[int] | None = None,
+    k: int | Iterable[int] | None = None,
     *,
     discount: float = 0.99,
     depth: int | None = None,
@@ -389,7 +391,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
     task: a `Task`; or a domain (by name, file or object). machine: unless the domain comes with one. discount: γ.
-    ks: the k to ask about; without them, 0 and upwards to the smallest that is enough.
+    k: the number, or the numbers, of symbols to ask about; without it, 0 and upwards to the smallest that is enough.
     depth: ask about the states within so many steps; without it about all states if there are few enough, else about
     those within as many steps as give some thousands of them.
     seconds: how long it may take; then the best answers so far are given. None: as long as it takes.
@@ -401,7 +403,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
     search = KSearch(
-        given, ks, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
+        given, k, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
     )
     search.run()
     return search.report()
@@ -451,7 +453,7 @@ def format_report(
 ) -> list[str]:
     """The whole report, line by line.
 
-    >>> for line in format_report(check_k("paint", ks=(4, 5)), questions=["start"])[3:]:
+    >>> for line in format_report(check_k("paint", k=(4, 5)), questions=["start"])[3:]:
     ...     print(line)
     k    from the start    loss of the best k-policy found
     4    no                0.00666667

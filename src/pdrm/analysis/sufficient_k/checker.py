@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from pdrm.analysis.sufficient_k.certificate import Certificate, read_fraction
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import BadCertificate, PdrmError
+from pdrm.errors import BadCertificate, PdrmError, explain_arguments
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -231,6 +231,7 @@ def find_fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Cert
     return None
 
 
+@explain_arguments
 def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
     made it is used: every step is taken anew with the readable machine, and counted in fractions.
@@ -239,7 +240,7 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
-    >>> proof = check_k(paint, ks=[5]).certificate(5, "everywhere")
+    >>> proof = check_k(paint, k=[5]).certificate(5, "everywhere")
     >>> verify(paint.finite, paint.pushdown, proof)
     >>> find_fault(paint.finite, paint.pushdown, replace(proof, k=4))
     'no action is chosen for (0, 1, (2, 2, 2, 2))'

@@ -26,7 +26,7 @@ class Gap:
     """The loss of the best k-policy found, and how much states that look alike disagree.
 
     >>> from pdrm.analysis.sufficient_k.check_k import check_k
-    >>> [round(gap.gap[1], 3) for gap in check_k("paint", ks=(0, 1, 5)).gaps.values()]
+    >>> [round(gap.gap[1], 3) for gap in check_k("paint", k=(0, 1, 5)).gaps.values()]
     [0.123, 0.123, 0.0]
     """
 

@@ -28,10 +28,10 @@ MOST_K = 1_000
 """The largest k that is asked about."""
 
 
-def check_ks(ks: Iterable[int]) -> list[int]:
-    """Some k in order, each once; refused where one is not a number of symbols, or far too large."""
+def check_ks(given: int | Iterable[int]) -> list[int]:
+    """One k, or some in order, each once; refused where one is not a number of symbols, or far too large."""
     found = set()
-    for k in ks:  # one by one: there may be far too many
+    for k in given if isinstance(given, Iterable) else (given,):  # one by one: there may be far too many
         if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
             raise BadSetting(f"k is {k}", fix=f"use integers from 0 to {MOST_K}")
         found.add(int(k))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdrm.errors import BadGrammar, PdrmError, Undecidable, Where
+from pdrm.errors import BadGrammar, PdrmError, Undecidable, Where, explain_arguments
 from pdrm.language.grammars.bottom_up import reduce_bottom_up
 from pdrm.language.grammars.conflicts import explain_conflict
 from pdrm.language.grammars.draft import build
@@ -26,6 +26,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 KIND = "grammar"
 
 
+@explain_arguments
 def from_grammar(  # noqa: PLR0913 - each is a header line of a grammar file
     text: str,
     *,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
+from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where, explain_arguments
 from pdrm.language.grammars import grammar_text as text_form
 from pdrm.language.grammars.grammar_text import Choice, Expression, Reads, Repeat, read_expression
 from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
@@ -25,6 +25,7 @@ from pdrm.machines.reward_machine import RewardMachine
 KIND = "regex"
 
 
+@explain_arguments
 def from_regex(  # noqa: PLR0913 - the options of a task, each with a name
     expression: str,
     *,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from pdrm.errors import BadSetting, TooLarge, Where
+from pdrm.errors import BadSetting, TooLarge, Where, explain_arguments
 from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
 from pdrm.language.logic.temporal_formulas import Temporal, events_in, parse_task, subformulas
 from pdrm.language.source import Line, split_lines
@@ -24,6 +24,7 @@ from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
 from pdrm.machines.reward_machine import RewardMachine
 
 
+@explain_arguments
 def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     formula: str,
     events: Iterable[str] | None = None,

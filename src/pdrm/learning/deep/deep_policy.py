@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, PdrmError
+from pdrm.errors import BadPolicyFile, PdrmError, explain_arguments
 from pdrm.files import (
     Arrays,
     describe_fault,
@@ -104,6 +104,7 @@ def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachin
     write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
 
+@explain_arguments
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)

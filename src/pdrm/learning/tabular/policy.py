@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy
+from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
 from pdrm.files import (
     Arrays,
     describe_fault,
@@ -211,6 +211,7 @@ class HierarchicalPolicy(TabularPolicy):
 AnyPolicy = Policy | HierarchicalPolicy
 
 
+@explain_arguments
 def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) -> AnyPolicy:
     """What a run has learnt so far. about: JSON values that are saved with it.
 
@@ -238,6 +239,7 @@ def option_texts(options: Iterable[Option]) -> tuple[str, ...]:
     return tuple("" if rule is None else str(rule) for rule in options)
 
 
+@explain_arguments
 def load_policy(path: str | Path) -> AnyPolicy | SummaryPolicy:
     """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, explain_arguments
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
@@ -42,6 +42,7 @@ MOST_CACHED = 100_000
 # --- What users set
 
 
+@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Shaping:
     """How rewards are shaped: Φ = scale * V + shift before the end of an episode.
