@@ -49,6 +49,7 @@ EXAMPLES = {
     "E0809": "pdrm.Task(3)",
     "E0810": "pdrm train water-17 --agent q",
     "E0811": 'from pathlib import Path\nPath("map.txt").write_text("step_limit 9\\nplace a here\\n\\na@\\n")\npdrm train map.txt',
+    "E0812": 'pdrm.check_k("paint", gamma=0.9)',
     "E0802": "pdrm train letter --agent sarsa",
     "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.learning.load_policy("policy.npz")',
     "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',

@@ -12,7 +12,10 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 import pdrm
+from pdrm.errors import BadSetting
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 
@@ -121,3 +124,46 @@ def test_gymnasium_knows_the_domains():
         "import pdrm, gymnasium; gymnasium.make('pdrm.domains:pdrm/LetterEnv-v0')",
     ):
         subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+HOT = {"begin_table", "step_table", "pick"}
+"""Called once a step: they check nothing."""
+
+
+def test_a_wrong_argument_of_any_public_function_is_answered_with_its_arguments():
+    """By the one decorator, which every public function has; agents have a check of their own, because settings are looked up elsewhere."""
+    checked = 0
+    for chapter in ("", *CHAPTERS):
+        module = import_module(f"pdrm.{chapter}".rstrip("."))
+        for name in module.__all__:
+            thing = getattr(module, name)
+            settings = inspect.isclass(thing) and issubclass(thing, pdrm.learning.Agent) and thing.name
+            if (
+                (inspect.isfunction(thing) and name not in {*HOT, "train"})
+                or thing in (pdrm.Task, pdrm.Study)
+                or settings
+            ):
+                with pytest.raises(BadSetting, match=r"has no (argument|setting) `nonsense`|needs `\w+`"):
+                    thing(nonsense=1)
+                checked += 1
+    assert checked > 60
+    for call, fix in (
+        (lambda: pdrm.check_k("paint", gamma=0.9), "`discount`"),
+        (lambda: pdrm.check_k("paint", ks=[1]), "`k`"),
+        (lambda: pdrm.Study("letter", "q", seed=3), "`seeds`"),
+        (lambda: pdrm.Study("letter", "q", episodes=3), "settings={'episodes'"),
+        (lambda: pdrm.Task("letter", succes="u2"), "`success`"),
+        (lambda: pdrm.wrap(None, "letter"), "labels"),
+        (lambda: pdrm.draw(1, 2, 3, 4), "title"),
+        (lambda: pdrm.learning.Run.load("x", "y"), "folder"),
+        (lambda: pdrm.train("letter", "q", gama=0.9), "`discount`"),
+    ):
+        with pytest.raises(BadSetting) as raised:
+            call()
+        assert fix in raised.value.fix, raised.value
+
+
+def test_a_type_error_from_within_is_left_alone():
+    with pytest.raises(TypeError) as raised:
+        pdrm.parse(3)
+    assert not isinstance(raised.value, pdrm.PdrmError)

@@ -1,10 +1,11 @@
 """Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
 
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
 from pdrm.language.loading import parse_word
 from pdrm.product.finite_product import Bound
+from pdrm.product.summaries import operators
 from pdrm.task import Task
 
 
@@ -32,3 +33,14 @@ def test_where_it_does_not_apply():
     assert HighWitnesses.of(Task("letter"), 0.99) is None  # chance
     assert HighWitnesses.of(Task("multi-20x20"), 0.9) is None  # too large
     assert check_k("letter", k=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (UNDECIDED, "yes")
+
+
+def test_all_that_a_witness_needs_is_compiled_before_the_clock_runs(monkeypatch):
+    called = set()
+    for name in ("settle", "evaluate", "check"):
+        kernel = getattr(operators, name)
+        monkeypatch.setattr(
+            operators, name, lambda *args, kernel=kernel, name=name: (called.add(name), kernel(*args))[1]
+        )
+    compile_solver.__wrapped__()
+    assert called == {"settle", "evaluate", "check"}

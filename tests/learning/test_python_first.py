@@ -49,6 +49,23 @@ def test_a_replay_shows_both_rewards(world, tmp_path):
         run.film(tmp_path / "hall.mp4")
 
 
+def test_a_study_of_one_task_and_one_agent_needs_no_lists_and_writes_its_page(world, tmp_path):
+    study = pdrm.Study(pdrm.Task(world, TASK), "cprm", seeds=1, settings=SHORT)
+    assert [line.name for _, line in study.lines()] == ["cprm"]
+    with pytest.raises(pdrm.PdrmError, match="holds no run"):
+        study.report(tmp_path)
+    results = study.run(tmp_path)
+    assert results.report() == study.report(tmp_path) == tmp_path / "index.html"
+    assert "cprm" in (tmp_path / "index.html").read_text()
+
+
+def test_what_is_no_agent_is_refused_with_the_way_to_say_it(world):
+    with pytest.raises(BadSetting, match="not an agent"):
+        pdrm.train(world, object(), machine=TASK)
+    with pytest.raises(pdrm.PdrmError, match="did you mean `q`"):
+        pdrm.train(world, "QLearning", machine=TASK)
+
+
 def test_there_is_no_page_of_nothing(tmp_path):
     with pytest.raises(pdrm.PdrmError, match="holds no runs"):
         pdrm.report.write_page(tmp_path / "nothing")

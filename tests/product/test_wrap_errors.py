@@ -40,6 +40,22 @@ def test_an_unknown_event_says_where_it_came_from():
         env.step(0)
 
 
+def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was():
+    def faulty(_before, _action, _after, info):
+        return {info["nothing"]}
+
+    env = pdrm.wrap(corridor(), COINS, faulty)
+    env.reset(seed=0)
+    with pytest.raises(KeyError) as raised:
+        env.step(0)
+    assert "faulty" in raised.value.__notes__[0]
+    assert "at step 1 of an episode of" in raised.value.__notes__[0]
+    env = pdrm.wrap(corridor(), COINS, lambda *_: set(), labels_at_reset=lambda *_: {1 / 0})
+    with pytest.raises(ZeroDivisionError) as divided:
+        env.reset(seed=0)
+    assert "labels_at_reset" in divided.value.__notes__[0]
+
+
 @pytest.mark.parametrize("source", ["info", "function"])
 def test_an_unknown_event_at_reset(source):
     labels_at_reset = None if source == "info" else lambda _, info: info["label"]
