@@ -10,7 +10,7 @@ import pdrm
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import agent_for
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_labels, seek
 from pdrm.learning.tabular.summary_learner import SummaryLearner
 from pdrm.task import Task
 
@@ -92,13 +92,46 @@ def test_what_it_cannot_learn_is_refused():
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     learner.advance(3)
-    stack = np.array([1], np.int32)
+    stack, guess = np.array([1], np.int32), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
-        way = seek(learner.world, learner.table, 0, 0, stack, 15, goal, 0).tolist()
+        way = seek(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0).tolist()
         place = 0
         for action in way[:-1]:
             place = learner.world.next[place, action]
             assert place >= 0
         assert not way or learner.world.next[place, way[-1]] < 0
     learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
-    assert len(seek(learner.world, learner.table, 0, 0, stack, 15, NEAREST, 0)) == 0
+    assert len(seek(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0)) == 0
+
+
+def test_what_ends_the_episode_elsewhere_is_tried_last():
+    """In `return` with `d` on top only `u` does not end the episode; nothing is known of the moves here, but of those elsewhere."""
+    learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
+    arrays, learnt = MAZE.finite.arrays, learner.world
+    for name in ("next", "label", "reward"):
+        getattr(learnt, name)[:] = getattr(arrays, name)[:, :, 0]
+    learnt.next[4] = -1
+    guess = guess_labels(learnt, len(MAZE.finite.labels))
+    assert [MAZE.finite.labels[label] for label in guess] == [{action} for action in MAZE.finite.actions]
+    stack = np.array([MAZE.pushdown.stack.index("d") + 1, 1], np.int32)
+    for goal in (NEAREST, RICHEST):
+        for turn in range(4):
+            way = seek(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn).tolist()
+            assert [MAZE.finite.actions[action] for action in way] == ["u"]
+
+
+def test_best_actions_are_kept_by_what_they_depend_on():
+    learner, random = SummaryLearner(MAZE, pdrm.Summary(episodes=12), seed=0), Random(1)
+    learner.advance(12)
+    looked = learner.summaries.look
+    for height in (0, 1, 2, 7, 8, 9, 63, 64, 65, 70) * 6:
+        s, u = random.randrange(8), random.randrange(2)
+        stack = tuple(random.choices(range(1, 6), k=height))
+        kept = [learner._greedy(s, u, stack) for _ in range(2)]
+        learner._best.clear()
+        assert kept == [learner._greedy(s, u, stack)] * 2
+        for part in (stack[:1], stack[:8], stack[:64]):  # what is kept of a shorter stack is not said of this one
+            learner._greedy(s, u, part)
+        assert kept[0] == learner._greedy(s, u, stack)
+        values, depth = looked(s, u, stack)
+        assert depth > height or looked(s, u, (*stack[:depth], *random.choices(range(1, 6), k=9))).values == values

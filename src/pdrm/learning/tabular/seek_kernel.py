@@ -1,4 +1,8 @@
-"""Looking for what is not known yet, in Numba: the way, over moves that are known, to an action that was never tried."""
+"""Looking for what is not known yet, in Numba: the way, over moves that are known, to an action that was never tried.
+
+What such an action will do is not known; it is guessed to emit the label that it emitted most often elsewhere. The guess only decides what is tried
+first: an action that the machine would then end the episode for comes after all others that can be reached.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,42 @@ from pdrm.machines.tables import Integers, Table
 from pdrm.product.summaries.summary_kernel import World
 
 NEAREST, RICHEST = range(2)
-"""Which action is looked for: the one in the fewest steps, or the one before which most has been paid."""
+"""Which action is looked for: the one in the fewest steps, or the one with which most has been paid."""
 
 
 @njit(cache=True)
-def seek(world: World, table: Table, s: int, u: int, stack: Integers, left: int, goal: int, turn: int) -> Integers:
+def guess_labels(world: World, labels: int) -> Integers:
+    """[action]: the label that it emitted in most states, the first of several; -1 where it was never tried."""
+    places, actions = world.next.shape
+    found = np.full(actions, -1, np.int32)
+    for a in range(actions):
+        count = np.zeros(labels, np.int64)
+        for s in range(places):
+            if world.next[s, a] >= 0:
+                count[world.label[s, a]] += 1
+        most = count.argmax()
+        if count[most]:
+            found[a] = most
+    return found
+
+
+@njit(cache=True)
+def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
+    """Whether the machine ends the episode on a guessed label, and what it pays."""
+    if label < 0:
+        return False, 0.0
+    move = table.move[u, label, z]
+    return (True, 0.0) if move < 0 else (table.target[move] >= table.first_final, table.reward[move])
+
+
+@njit(cache=True)
+def seek(
+    world: World, table: Table, guess: Integers, s: int, u: int, stack: Integers, left: int, goal: int, turn: int
+) -> Integers:
     """The actions that lead to one never tried, itself the last, in at most `left` steps; none where there is no such way.
 
-    The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `stack`
-    is top first; `turn` says which of several untried actions comes first.
+    The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `guess` are
+    the labels that actions are expected to emit, `stack` is top first; `turn` says which of several untried actions comes first.
     """
     places, actions = world.next.shape
     states, symbols = table.silent.shape
@@ -41,7 +72,7 @@ def seek(world: World, table: Table, s: int, u: int, stack: Integers, left: int,
         made += 1
     place[0], state[0], top[0], origin[0], did[0], depth[0], gain[0] = s, u, here, -1, -1, 0, 0.0
     met[s, u, symbol[here]] = True
-    count, first, best, best_action = 1, 0, -1, -1
+    count, first, best, best_action, best_ends, best_gain = 1, 0, -1, -1, True, 0.0
     while first < count:
         node = first
         first += 1
@@ -51,10 +82,12 @@ def seek(world: World, table: Table, s: int, u: int, stack: Integers, left: int,
             a = (offset + turn) % actions
             after = world.next[place[node], a]
             if after < 0:
-                if best < 0 or (goal == RICHEST and gain[node] > gain[best]):
-                    best, best_action = node, a
+                ends, paid = guess_end(table, state[node], guess[a], symbol[top[node]])
+                paid += gain[node]
+                if best < 0 or (best_ends and not ends) or (goal == RICHEST and ends == best_ends and paid > best_gain):
+                    best, best_action, best_ends, best_gain = node, a, ends, paid
                 continue
-            if goal == NEAREST and best >= 0:
+            if goal == NEAREST and not best_ends:
                 continue
             # The machine reads the label, and takes its silent moves.
             at, now, paid = top[node], state[node], world.reward[place[node], a]
@@ -81,7 +114,7 @@ def seek(world: World, table: Table, s: int, u: int, stack: Integers, left: int,
             place[count], state[count], top[count], origin[count], did[count] = after, now, at, node, a
             depth[count], gain[count] = depth[node] + 1, gain[node] + paid
             count += 1
-        if goal == NEAREST and best >= 0:
+        if goal == NEAREST and not best_ends:
             break
     if best < 0:
         return np.zeros(0, np.int32)

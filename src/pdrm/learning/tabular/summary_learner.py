@@ -2,8 +2,8 @@
 
 Every move that it experiences is noted once, and every pair of machine state and top symbol at that environment state is backed up
 (`Summaries.note`), whatever the machine was doing: so one step teaches about all heights of the stack. While it trains it is
-optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`); in one episode to the nearest, in the next to the one before
-which most has been paid. Where none can be reached it acts greedily, as it does in tests.
+optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`); in one episode to the nearest, in the next to the one with
+which most has been paid. An action of which the machine would end the episode, if it emitted what it emits elsewhere, comes last. Where none can be reached it acts greedily, as it does in tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pdrm.files import Arrays, need
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
     check_world,
@@ -34,6 +34,8 @@ from pdrm.task import Task
 
 TRAINING, TESTING = range(2)
 """Streams of random numbers; every episode has a generator of its own, so a run that goes on needs no state of one."""
+DEPTHS = (1, 8, 64, 512)
+"""Symbols of the stack by which best actions are kept. Actions that depend on more are found anew every time."""
 
 
 class SummaryLearner:
@@ -56,8 +58,9 @@ class SummaryLearner:
         self.world = nothing_known(self.domain.states, len(self.domain.actions))
         self.episodes = self.steps = 0
         self.summaries = self._begin()
+        self._guess = guess_labels(self.world, len(self.domain.labels))
         self._stale = False
-        self._best: dict[tuple[int, int, Symbols], list[int]] = {}
+        self._best: dict[tuple[int, int, int, Symbols], list[int]] = {}
 
     # --- What the loop in `run` asks
 
@@ -141,6 +144,8 @@ class SummaryLearner:
             u, stack, paid = self._read(u, stack, label)
             gained += paid
         plan: list[int] = []
+        if train:
+            self._guess = guess_labels(self.world, len(self.domain.labels))
         seeking, goal = train, (NEAREST, RICHEST)[self.episodes % 2]
         for step in range(limit):
             if u >= self.table.first_final or arrays.terminal[s]:
@@ -167,19 +172,24 @@ class SummaryLearner:
             raise UndefinedMove(fault, fix=fix) from None
 
     def _seek(self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int) -> list[int]:  # noqa: PLR0913, PLR0917
-        if (self.world.next[s] < 0).any() and goal == NEAREST:
-            untried = np.flatnonzero(self.world.next[s] < 0)
-            return [int(untried[turn % len(untried)])]
-        found: list[int] = seek(self.world, self.table, s, u, np.array(stack, np.int32), left, goal, turn).tolist()
+        if goal == NEAREST:
+            top, untried = stack[0] if stack else 0, np.flatnonzero(self.world.next[s] < 0).tolist()
+            if here := [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]:
+                return [here[turn % len(here)]]
+        below = np.array(stack, np.int32)
+        found: list[int] = seek(self.world, self.table, self._guess, s, u, below, left, goal, turn).tolist()
         return found
 
     def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
-        """The best actions by what is known; all of them where nothing is."""
-        key = (s, u, stack)
-        if key not in self._best:
-            values = find_values(self.summaries, s, u, stack)
-            self._best[key] = np.flatnonzero(values == values.max()).tolist()
-        return self._best[key]
+        """The best actions by what is known; all of them where nothing is. They are kept by the part of the stack that they depend on."""
+        for depth in DEPTHS:
+            if (key := (s, u, depth, stack[:depth])) in self._best:
+                return self._best[key]
+        values, depth = find_values(self.summaries, s, u, stack)
+        best: list[int] = np.flatnonzero(values == values.max()).tolist()
+        if (part := next((enough for enough in DEPTHS if enough >= depth), None)) is not None:
+            self._best[s, u, part, stack[:part]] = best
+        return best
 
     def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:  # noqa: PLR0913
         """Note a move; a new one is backed up for every machine state and top symbol."""

@@ -137,7 +137,7 @@ class SummaryPolicy:
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
             raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
-        return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)
+        return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)[0]
 
     def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
         """An action of highest value, the first of several."""
@@ -194,16 +194,19 @@ class SummaryPolicy:
         write_atomically(file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode())
 
 
-def find_values(summaries: Summaries, place: int, state: int, symbols: Symbols) -> npt.NDArray[np.float64]:
-    """The values of the actions, -inf where they are not known; equal ones made equal, as far as rounding hides it."""
-    found = summaries.action_values(place, state, symbols)
-    values = np.array([-np.inf if value is None else value for value in found])
+def find_values(
+    summaries: Summaries, place: int, state: int, symbols: Symbols
+) -> tuple[npt.NDArray[np.float64], int]:
+    """The values of the actions, -inf where they are not known, and how many symbols of the stack they depend on; equal ones are made
+    equal, as far as rounding hides it."""
+    found = summaries.look(place, state, symbols)
+    values = np.array([-np.inf if value is None else value for value in found.values])
     if not len(values):
-        return np.zeros(summaries.world.next.shape[1])
+        return np.zeros(summaries.world.next.shape[1]), 0
     best = values.max(initial=-np.inf)
     if np.isfinite(best):
         values[values >= best - CLOSE * max(1.0, abs(best))] = best
-    return values
+    return values, found.depth
 
 
 def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:

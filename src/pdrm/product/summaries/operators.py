@@ -39,6 +39,7 @@ from pdrm.product.summaries.summary_kernel import (
     MORE_BLOCKS,
     MORE_EDGES,
     MORE_ENTRIES,
+    MORE_LEVELS,
     MORE_LINES,
     MORE_RECORDS,
     NEXT,
@@ -71,6 +72,8 @@ ROUNDINGS = 64
 HEIGHT = 1_000
 """The height of stacks that errors are stated for, where silent moves or rounding make them depend on it."""
 VISITS_AT_ONCE = 1_000_000
+FIRST_SEEN = 64
+"""Symbols of a high stack that are looked at before more of it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,15 @@ class Undefined(NamedTuple):
     action: int
     state: int
     symbol: int
+
+
+class Look(NamedTuple):
+    """The values of actions in a configuration, and what they depend on."""
+
+    values: list[float | None]
+    """[action]: None where it is not known or the machine has no move for it."""
+    depth: int
+    """The symbols of the stack that they depend on; more than there are: on where it ends, too."""
 
 
 class Size(NamedTuple):
@@ -178,24 +190,40 @@ class Summaries:
     def action_values(self, place: int, state: int, stack: Sequence[int]) -> list[float | None]:
         """[action]: what it pays, and what acting optimally from then on is worth; None where it is not known or the machine has no move
         for it. Nothing where the episode is over. No silent move may be pending."""
+        return self.look(place, state, stack).values
+
+    def look(self, place: int, state: int, stack: Sequence[int]) -> Look:
+        """The same, and how many symbols of the stack it depends on: below an operator without lines nothing matters."""
         if state >= self.heads.first_final or self.world.terminal[place]:
-            return []
-        symbols, found = tuple(stack), list[float | None]()
+            return Look([], 0)
+        symbols, found, depth = tuple(stack), list[float | None](), 1
         for after, label, r in zip(*(array[place].tolist() for array in self.world[:3]), strict=True):
             move = int(self.table.move[state, label, symbols[0] if symbols else 0])
             if after < 0 or move < 0:
                 found.append(None)
                 continue
             target, pushed, paid = read_move(self.table, move, symbols)
-            found.append(r + paid + self.worth(after, target, pushed))
-        return found
+            worth, looked = self._find_worth(after, target, pushed)
+            found.append(r + paid + worth)
+            depth = max(depth, looked + len(symbols) - len(pushed))
+        return Look(found, depth)
 
     def worth(self, place: int, state: int, stack: Sequence[int]) -> float:
         """What a configuration adds to the value of the one a step earlier, with the stack top first."""
+        return self._find_worth(place, state, stack)[0]
+
+    def _find_worth(self, place: int, state: int, stack: Sequence[int]) -> tuple[float, int]:
+        """The worth, and how many symbols were looked at; the empty stack counts as one."""
         if state >= self.heads.first_final:
-            return 0.0
+            return 0.0, 0
         e = np.array([place * len(self.heads.silent) + state], np.int32)
-        return float(self._evaluate(e, np.array([*stack, 0], np.int32))[0])
+        seen = FIRST_SEEN
+        while True:
+            some = [*stack[:seen]] if seen <= len(stack) else [*stack, 0]
+            values, looked = self._evaluate(e, np.array(some, np.int32))
+            if values is not None:
+                return float(values[0]), looked
+            seen *= 8
 
     def operator(self, place: int, state: int, symbol: int) -> Operator:
         """The operator of a symbol on top: its worth as a function of the worth of what is below."""
@@ -329,14 +357,17 @@ class Summaries:
                 kept.append((t, c, min(top, high)))
         return {t: c for t, c, _ in kept}
 
-    def _evaluate(self, exits: Integers, stack: Integers) -> Floats:
+    def _evaluate(self, exits: Integers, stack: Integers) -> tuple[Floats | None, int]:
+        """The worth at some exits, and how many symbols were looked at; None: it depends on what is below these."""
         room = max(1024, 2 * len(exits))
         while True:
             levels = Levels(np.zeros(len(stack) + 1, np.int64), np.zeros(room, np.int32), np.zeros(room))
             levels.exit[: len(exits)], levels.first[1] = exits, len(exits)
-            status = evaluate(self.heads, self.scale, self.store, stack, levels)
+            status, looked = evaluate(self.heads, self.scale, self.store, stack, levels)
             if status == DONE:
-                return levels.value[: len(exits)]
+                return levels.value[: len(exits)], looked
+            if status == MORE_LEVELS:
+                return None, looked
             if status == MORE_RECORDS:
                 room *= 4
                 continue

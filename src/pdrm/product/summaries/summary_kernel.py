@@ -30,7 +30,7 @@ ENDS = -1
 GUESS = -2
 """In `to`: the constant is the lowest value there can be."""
 
-DONE, MORE_ENTRIES, MORE_BLOCKS, MORE_LINES, MORE_EDGES, MORE_RECORDS, PAUSED = range(7)
+DONE, MORE_ENTRIES, MORE_BLOCKS, MORE_LINES, MORE_EDGES, MORE_RECORDS, MORE_LEVELS, PAUSED = range(8)
 """Nothing is waiting; or there is no room for something, which the caller makes before it calls again; or enough for one call."""
 
 ENTRIES, BLOCKS, LINES, WAITING, NEXT, CLOCK, VISITS, UNDEFINED, TRIED = range(9)

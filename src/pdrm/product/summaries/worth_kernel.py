@@ -18,6 +18,7 @@ from pdrm.product.summaries.summary_kernel import (
     GUESS,
     LINES,
     MORE_ENTRIES,
+    MORE_LEVELS,
     MORE_RECORDS,
     NONE,
     Floats,
@@ -122,17 +123,20 @@ class Levels(NamedTuple):
 
 
 @njit(cache=True)
-def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: Levels) -> int:
-    """Find the values of the exits of level 0, which are there, with the stack's symbols (top first, the last one 0) below.
+def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: Levels) -> tuple[int, int]:
+    """Find the values of the exits of level 0, which are there, with the stack's symbols (top first) below.
 
-    DONE, MORE_ENTRIES (one is missing, which has been queued if there was room) or MORE_RECORDS (for the levels).
+    DONE, MORE_ENTRIES (one is missing, which has been queued if there was room), MORE_RECORDS (for the levels) or MORE_LEVELS (more of the
+    stack is needed; never where its last symbol is 0), and how many symbols were looked at: what is below them does not matter.
     """
     states, clock = store.entry.shape[1], store.counter[CLOCK]
     first, wanted, value = levels.first, levels.exit, levels.value
     slot, stamp, power = store.slot, store.stamp, scale.power
-    missing = False
-    # Down: which exits each level is asked about.
-    for level in range(len(stack)):
+    missing, depth = False, 0
+    # Down: which exits each level is asked about, until none is.
+    while depth < len(stack):
+        level = depth
+        depth += 1
         z = stack[level]
         end = first[level + 1]
         clock += 1
@@ -151,7 +155,7 @@ def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: 
                     if store.length[b] > 0 and stamp[store.exit[b]] != clock:
                         if end >= len(wanted):
                             store.counter[CLOCK] = clock
-                            return MORE_RECORDS
+                            return MORE_RECORDS, depth
                         stamp[store.exit[b]] = clock
                         wanted[end] = store.exit[b]
                         end += 1
@@ -171,20 +175,25 @@ def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: 
                 if store.length[b] > 0 and stamp[store.exit[b]] != clock:
                     if below >= len(wanted):
                         store.counter[CLOCK] = clock
-                        return MORE_RECORDS
+                        return MORE_RECORDS, depth
                     stamp[store.exit[b]] = clock
                     wanted[below] = store.exit[b]
                     below += 1
                 b = store.following[b]
+        if below == end:
+            break
         if level + 2 < len(first):
             first[level + 2] = below
+        elif not missing:
+            store.counter[CLOCK] = clock
+            return MORE_LEVELS, depth
     store.counter[CLOCK] = clock
     if missing:
-        return MORE_ENTRIES
+        return MORE_ENTRIES, depth
     # Up: their values, from those of the level below.
-    for level in range(len(stack) - 1, -1, -1):
+    for level in range(depth - 1, -1, -1):
         z = stack[level]
-        if level + 1 < len(stack):
+        if level + 1 < depth:
             for at in range(first[level + 1], first[level + 2]):
                 slot[wanted[at]] = at
         for by_stand_in in (False, True):
@@ -207,7 +216,7 @@ def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: 
                             best = max(best, store.c[m] + power[store.t[m]] * w)
                     b = store.following[b]
                 value[at] = min(max(best, scale.low[e]), scale.high[e])
-    return DONE
+    return DONE, depth
 
 
 # --- Between which numbers a value is, whatever the stack
