@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -37,15 +36,28 @@ def build(folder: Path) -> Path:
     return wheel
 
 
+EACH = """
+import shlex, sys
+from pdrm.cli.main import main
+for words in sys.argv[1:]:
+    sys.argv = ["pdrm", *shlex.split(words)]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            sys.exit(f"pdrm {words}: exit code {ended.code}")
+"""
+"""One process for all commands: starting one for each would take most of the time."""
+
+
 def smoke(python: Path, folder: Path, environment: Mapping[str, str] | None = None) -> None:
     """Run the commands in a folder, with nothing of this environment to be seen; raises where one fails."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     clean.update(environment or {})
-    for words in SMOKE:
-        command = [str(python), "-W", "error", "-W", WRAPS_ROUND, "-m", "pdrm", *shlex.split(words)]
-        ended = subprocess.run(command, cwd=folder, env=clean, check=False, capture_output=True, text=True)
-        if ended.returncode:
-            raise RuntimeError(f"pdrm {words}: {ended.stderr}")
+    command = [str(python), "-W", "error", "-W", WRAPS_ROUND, "-c", EACH, *SMOKE]
+    ended = subprocess.run(command, cwd=folder, env=clean, check=False, capture_output=True, text=True)
+    if ended.returncode:
+        raise RuntimeError(ended.stderr)
     told = subprocess.run([python, "-m", "pdrm", "doctor", "--json"], env=clean, check=True, capture_output=True)
     report = json.loads(told.stdout)
     if not report["ok"] or report["jax"] is not None:

@@ -1,25 +1,29 @@
 """What the tests share: the `pdrm` command run in this process."""
 
-import atexit
 import os
 import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 # XLA's pool of threads for the processor can stall on machines with few cores; and the tests run so few steps that optimising
 # what is compiled takes longer than it saves.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0")
+QUICKLY_COMPILED = (
+    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
 
-# What JAX compiles twice within a session (a run and the same one resumed) is read back the second time, in workers and in
-# processes that tests start too.
+# What JAX compiled once is read back the next time, in workers, in processes that tests start, and when the tests are run again.
+COMPILED = Path(__file__).parent.parent / ".cache" / "compiled"
+MOST_COMPILED = 500 * 2**20
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled = tempfile.mkdtemp(prefix="pdrm-compiled-")
+    if COMPILED.exists() and sum(file.stat().st_size for file in COMPILED.iterdir()) > MOST_COMPILED:
+        shutil.rmtree(COMPILED)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
 
 # A suite started in the background, or by a supervisor, inherits an ignored SIGINT, and so would every process that the tests
 # start and interrupt. Python's own handler becomes the default in them.

@@ -254,7 +254,11 @@ def nearest_steps(event):
     letter = {"mall": "M", "store": "S", "cafe": "C", "post": "P"}
     (here,), steps = grid.starts, 0
     for place in sequence(event):
-        near = {cell: away or 2 for cell, away in grid.distances(here).items() if grid.at(cell) == letter[place]}
+        near = {
+            cell: away or 2
+            for cell, away in generated_tasks.distances(grid, here).items()
+            if grid.at(cell) == letter[place]
+        }
         here = min(near, key=near.get)
         steps += near[here]
     return steps + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from itertools import takewhile
@@ -198,4 +199,9 @@ def catalogue(name: str) -> AnyMachine:
     >>> catalogue("letter").stack
     ('#', 'A')
     """
+    return _parse_catalogue(name)
+
+
+@cache
+def _parse_catalogue(name: str) -> AnyMachine:
     return parse(catalogue_text(name), f"{name}.pdrm")

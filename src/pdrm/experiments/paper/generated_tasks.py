@@ -6,8 +6,10 @@ paper (`paper_readings.py`), which says neither how many sequences there are nor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeVar
 
 from pdrm.domains.finite_domain import FiniteDomain
@@ -113,9 +115,15 @@ def fewest_steps(grid: GridMap, places: Places) -> int:
 
 def _nearest(grid: GridMap, best: dict[Cell, int], wanted: Iterable[Cell]) -> Iterator[tuple[Cell, int]]:
     """The fewest steps to each of the wanted cells; standing on one, it takes two to step off and on again."""
-    ways = [(steps, grid.distances(cell)) for cell, steps in best.items()]
+    ways = [(steps, distances(grid, cell)) for cell, steps in best.items()]
     for cell in wanted:
         yield cell, min(steps + (near[cell] or 2) for steps, near in ways)
+
+
+@lru_cache(maxsize=1_000)
+def distances(grid: GridMap, cell: Cell) -> Mapping[Cell, int]:
+    """How many moves each cell is from another, worked out once for all sequences."""
+    return MappingProxyType(grid.distances(cell))
 
 
 # --- Maps of mazes
