@@ -13,9 +13,9 @@ from random import Random
 from pdrm.analysis.reach import find_views, survey
 from pdrm.analysis.sizes import count_stack_strings, theorem_1, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.transitions import Otherwise
 from proofs.random_domains import random_domain
 from proofs.random_machines import described, random_machine

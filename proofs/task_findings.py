@@ -12,8 +12,8 @@ from random import Random
 from time import monotonic
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.machines.checks.findings import BOTTOM, KNOWN
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.findings import BOTTOM, KNOWN
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
 from pdrm.task import Task

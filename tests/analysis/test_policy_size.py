@@ -30,9 +30,9 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, catalogue_names, parse
+from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
-from pdrm.machines.pushdown_analysis import stack_growth
 from pdrm.task import Task, pushdown_machine
 from proofs import sizes as proof
 from tests.strategies import machines

@@ -8,10 +8,10 @@ import pytest
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.language.loading import parse
 from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.checks.pushdown_analysis import Head, reachable_heads
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import Head, reachable_heads
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import ANY, Otherwise
 from tests.machines.loose import STATES, SYMBOLS, parts, rule

@@ -4,6 +4,7 @@ import pytest
 
 from pdrm.errors import PdrmError
 from pdrm.language.loading import parse
+from pdrm.machines.checks.pushdown_analysis import Head
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import (
     LONGEST_NAME,
@@ -17,7 +18,6 @@ from pdrm.machines.conversions import (
     pushdown_to_counting,
 )
 from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.pushdown_analysis import Head
 
 HEAD = "name m\nevents a b\nstack # A\nstart u\nfinal f\n"
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from pdrm.language.loading import catalogue
 from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.checks.pushdown_analysis import Head, _follow_silent_moves
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
-from pdrm.machines.pushdown_analysis import Head, _follow_silent_moves
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
 from pdrm.machines.rewards import number_text
 from pdrm.machines.stacks import OK, Stacks

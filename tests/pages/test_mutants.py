@@ -41,11 +41,11 @@ def test_every_place_of_a_reason_is_there():
 def test_a_reason_is_for_its_place_alone():
     (limits,) = [reason for reason in reasons() if reason.title == "Limits that are one off"]
     line = "if len(found) >= MOST_CASES:"
-    assert limits.fits(Survivor("machines/zero_patterns.py", "reachable_cases", "", line))
-    assert not limits.fits(Survivor("machines/zero_patterns.py", "unread", "", line))
+    assert limits.fits(Survivor("machines/checks/zero_patterns.py", "reachable_cases", "", line))
+    assert not limits.fits(Survivor("machines/checks/zero_patterns.py", "unread", "", line))
     assert not limits.fits(Survivor("machines/alphabet.py", "reachable_cases", "", line))
     assert not limits.fits(
-        Survivor("machines/zero_patterns.py", "reachable_cases", "", "if len(found) > MOST_CASES + 1:")
+        Survivor("machines/checks/zero_patterns.py", "reachable_cases", "", "if len(found) > MOST_CASES + 1:")
     )
 
 

@@ -4,7 +4,7 @@ from itertools import product
 from random import Random
 
 from pdrm.language.loading import parse
-from pdrm.machines.pushdown_analysis import highest_stack
+from pdrm.machines.checks.pushdown_analysis import highest_stack
 from proofs.random_counting import pushdown_machine
 from proofs.random_machines import random_machine
 

@@ -17,9 +17,9 @@ from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting, explain_arguments
+from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.product.finite_kernel import Numbers
 from pdrm.task import Task
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, count, permutations
 
 from pdrm.drawing.label_tokens import SECOND, VARIABLE, Name, RuleLine, Tokens, join, make_line, rename, spell_number
+from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Otherwise, Rule
-from pdrm.machines.wellformed import Machine
 
 MOST_LINES = 4
 """Lines on an edge that are readable without merging."""

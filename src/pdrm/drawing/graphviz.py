@@ -16,8 +16,8 @@ from threading import Lock
 from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.errors import explain_arguments
+from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine
 
 PNG_DPI = 200
 """Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""

@@ -26,9 +26,9 @@ from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind, explain_arguments
 from pdrm.files import write_atomically
+from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.configurations import Run
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine
 from pdrm.task import Task, find_machine
 
 MACHINE_FORMATS: dict[str, Callable[[Machine[Rule], bool], bytes]] = {

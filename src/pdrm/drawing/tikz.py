@@ -12,8 +12,8 @@ from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
 from pdrm.errors import explain_arguments
+from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine
 
 SIGNS = {
     " | ": r" \mid ",

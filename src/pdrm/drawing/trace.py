@@ -10,12 +10,12 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
+from pdrm.machines.checks.zero_patterns import pattern_text
 from pdrm.machines.configurations import Configuration, Run, Step
 from pdrm.machines.counting import CountingStep
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.reward_machine import RewardStep
 from pdrm.machines.transitions import Rule, Stack
-from pdrm.machines.zero_patterns import pattern_text
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""

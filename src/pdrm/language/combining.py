@@ -16,6 +16,7 @@ from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.language.task_text import ENDS, LOST
 from pdrm.limits import reading
+from pdrm.machines.checks.wellformed import NAME, RESERVED
 from pdrm.machines.conversions import counting_to_pushdown, fresh_name
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.decision_diagrams import TRUE, formula_of
@@ -25,7 +26,6 @@ from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import reward_of
 from pdrm.machines.side_by_side import ENDED, FAILED, JUDGE, Move, Part, Place, SideBySide, StackOrNone, Symbol, exact
 from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
-from pdrm.machines.wellformed import NAME, RESERVED
 
 
 @explain_arguments

@@ -25,13 +25,13 @@ from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
 from pdrm.language.syntax import Word, number_of, read_guard
 from pdrm.limits import DEEPEST, spend
+from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardTransition
 from pdrm.machines.rewards import Written, number_text, read_decimal
 from pdrm.machines.transitions import Otherwise, Transition
-from pdrm.machines.wellformed import states_of
 
 # --- Writing a machine
 

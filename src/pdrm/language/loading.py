@@ -28,8 +28,8 @@ from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.limits import reading
+from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.guards import Label
-from pdrm.machines.wellformed import NAME
 
 # --- Machine files
 

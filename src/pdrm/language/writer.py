@@ -12,9 +12,9 @@ from pdrm.errors import explain_arguments
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
+from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.wellformed import states_of
 
 # --- Layout: spacing and columns are made regular; words, order, blocks and comments are kept
 

@@ -2,9 +2,8 @@
 
 Read `guards` (which labels a rule reads), `rewards` (what is paid, exactly), `transitions` (a rule), `configurations` (state and stack, steps, runs) and `pushdown`
 (Definition 1, the specification of all that runs). `reward_machine` and `counting` are the other two kinds; `conversions` turns
-one kind into another where the theory allows it. A machine is checked when it is built: `wellformed` has the checks that
-all kinds share, with `alphabet` for questions about all labels; `pushdown_analysis` and `zero_patterns` know which
-configurations occur; `findings` warns. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed
+one kind into another where the theory allows it. A machine is checked when it is built: the folder `checks`,
+with `alphabet` for questions about all labels and `decision_diagrams` for formulas; `side_by_side` runs several machines as one. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed
 stacks, the Numba step. `catalogue/` holds the paper's machines as .pdrm files.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
@@ -17,6 +16,14 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
+    from pdrm.machines.checks.pushdown_analysis import (
+        StackGrowth,
+        highest_stack,
+        pops_in_a_step,
+        reachable_heads,
+        stack_growth,
+        symbols_that_matter,
+    )
     from pdrm.machines.configurations import Configuration, Run, Step
     from pdrm.machines.conversions import (
         counting_configuration,
@@ -28,14 +35,6 @@ if TYPE_CHECKING:
     from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.pushdown_analysis import (
-        StackGrowth,
-        highest_stack,
-        pops_in_a_step,
-        reachable_heads,
-        stack_growth,
-        symbols_that_matter,
-    )
     from pdrm.machines.reward_machine import RewardMachine, RewardTransition
     from pdrm.machines.tables import CountingTable, Table, begin_table, step_table, tabulate, tabulate_counting
     from pdrm.machines.transitions import Otherwise, Transition

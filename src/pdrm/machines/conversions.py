@@ -8,11 +8,11 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration, explain_arguments
+from pdrm.machines.checks.pushdown_analysis import Head, rules_at
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import Head, rules_at
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
 

@@ -22,13 +22,9 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.configurations import Run, add_up, read_word
-from pdrm.machines.findings import inspect_counting
-from pdrm.machines.guards import Guard, Label
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import Otherwise, Rule
-from pdrm.machines.wellformed import find_faults
-from pdrm.machines.zero_patterns import (
+from pdrm.machines.checks.findings import inspect_counting
+from pdrm.machines.checks.wellformed import find_faults
+from pdrm.machines.checks.zero_patterns import (
     ANY_VALUE,
     NONZERO,
     ZERO,
@@ -38,6 +34,10 @@ from pdrm.machines.zero_patterns import (
     find_counting_clashes,
     pattern_text,
 )
+from pdrm.machines.configurations import Run, add_up, read_word
+from pdrm.machines.guards import Guard, Label
+from pdrm.machines.rewards import number_text
+from pdrm.machines.transitions import Otherwise, Rule
 
 MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""

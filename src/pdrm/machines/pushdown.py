@@ -24,13 +24,13 @@ from pdrm.errors import (
 )
 from pdrm.limits import LARGEST_STEP
 from pdrm.machines.alphabet import Alphabet, Cube, names_of
+from pdrm.machines.checks.determinism import Meeting, Reading, find_clashes
+from pdrm.machines.checks.findings import inspect_pushdown
+from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
+from pdrm.machines.checks.wellformed import RESERVED, find_bad_names, find_faults
 from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
-from pdrm.machines.determinism import Meeting, Reading, find_clashes
-from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown_analysis import PushdownSystem, find_endless_silent_moves
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from pdrm.machines.wellformed import RESERVED, find_bad_names, find_faults
 
 
 @explain_arguments

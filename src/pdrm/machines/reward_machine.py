@@ -11,13 +11,13 @@ from itertools import chain
 
 from pdrm.errors import CannotRead, Finding, PdrmError, Where, explain_arguments, raise_all
 from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.checks.findings import inspect_counting
+from pdrm.machines.checks.wellformed import find_faults
+from pdrm.machines.checks.zero_patterns import CountingMachine, CountingRule, Pattern, find_counting_clashes
 from pdrm.machines.configurations import Run, add_up, read_word
-from pdrm.machines.findings import inspect_counting
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise
-from pdrm.machines.wellformed import find_faults
-from pdrm.machines.zero_patterns import CountingMachine, CountingRule, Pattern, find_counting_clashes
 
 
 @explain_arguments

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove, explain_arguments
+from pdrm.machines.checks.zero_patterns import ANY_VALUE, ZERO
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.rewards import Written
 from pdrm.machines.transitions import Transition
-from pdrm.machines.zero_patterns import ANY_VALUE, ZERO
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, Finding, explain_arguments
-from pdrm.machines.findings import BOTTOM, KNOWN, View, advance
+from pdrm.machines.checks.findings import BOTTOM, KNOWN, View, advance
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.task import Task

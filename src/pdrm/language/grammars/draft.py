@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from pdrm.language.grammars.productions import Letters
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
+from pdrm.machines.checks.wellformed import NAME, RESERVED
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
-from pdrm.machines.wellformed import NAME, RESERVED
 
 
 class Move(NamedTuple):

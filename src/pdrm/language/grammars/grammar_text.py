@@ -18,8 +18,8 @@ from pdrm.errors import BadGrammar, DuplicateName, PdrmError, TooDeep, TooLarge,
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.limits import DEEPEST, MOST_SYMBOLS, spend
+from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.guards import Event, Guard, Silent
-from pdrm.machines.wellformed import NAME
 
 # --- Expressions: the right-hand sides of rules
 

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from pdrm.errors import CannotRead, TooDeep, TooLarge, UnknownEvent, did_you_mean
 from pdrm.language.source import Line, split_lines
 from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA, spend
-from pdrm.machines.wellformed import NAME, RESERVED_EVENTS
+from pdrm.machines.checks.wellformed import NAME, RESERVED_EVENTS
 
 
 class Temporal:

@@ -25,7 +25,7 @@ from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
-from pdrm.machines.pushdown_analysis import highest_stack
+from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_machine import FINISHED, OK

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
+from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import AsVector, ProductBox, Window
 from pdrm.product.quick_step import QuickStep

@@ -19,10 +19,10 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.learning.tabular.randomness import Rng
+from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.transitions import NONE, Stack, Transition
 from pdrm.product.views import TopK, View
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import EndlessSilentMoves
 from pdrm.learning.agents import Counterfactuals
+from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.pushdown_analysis import symbols_that_matter
 from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View

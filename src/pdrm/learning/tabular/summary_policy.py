@@ -194,9 +194,7 @@ class SummaryPolicy:
         write_atomically(file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode())
 
 
-def find_values(
-    summaries: Summaries, place: int, state: int, symbols: Symbols
-) -> tuple[npt.NDArray[np.float64], int]:
+def find_values(summaries: Summaries, place: int, state: int, symbols: Symbols) -> tuple[npt.NDArray[np.float64], int]:
     """The values of the actions, -inf where they are not known, and how many symbols of the stack they depend on; equal ones are made
     equal, as far as rounding hides it."""
     found = summaries.look(place, state, symbols)

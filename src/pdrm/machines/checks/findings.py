@@ -9,12 +9,19 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooManyCases
+from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
+from pdrm.machines.checks.wellformed import Machine, labels_left
+from pdrm.machines.checks.zero_patterns import (
+    Case,
+    CountingMachine,
+    CountingRule,
+    pattern_text,
+    reachable_cases,
+    rules_in,
+)
 from pdrm.machines.guards import Label, events_of, word_text
-from pdrm.machines.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Rule, Transition
-from pdrm.machines.wellformed import Machine, labels_left
-from pdrm.machines.zero_patterns import Case, CountingMachine, CountingRule, pattern_text, reachable_cases, rules_in
 
 S = TypeVar("S", Head, Case)
 """A situation: a state and what rules look at there."""

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from pdrm.errors import EndlessSilentMoves, explain_arguments
 from pdrm.limits import MOST_SILENT_MOVES, spend
 from pdrm.machines.alphabet import Cube
+from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import ANY, NONE, Transition
-from pdrm.machines.wellformed import Machine, labels_left
 
 
 class PushdownSystem(Machine[Transition], ABC):

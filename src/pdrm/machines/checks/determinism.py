@@ -17,9 +17,9 @@ from typing import Generic, NamedTuple, TypeVar
 from pdrm.errors import Nondeterministic, TooManyCases
 from pdrm.limits import spend
 from pdrm.machines.alphabet import Alphabet, Cube
+from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine
 
 MOST_REPORTED = 5
 """Clashes listed."""

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooManyCases
 from pdrm.machines.alphabet import Cube
-from pdrm.machines.determinism import Meeting, Reading, find_clashes
+from pdrm.machines.checks.determinism import Meeting, Reading, find_clashes
+from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.transitions import Rule
-from pdrm.machines.wellformed import Machine, labels_left
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
