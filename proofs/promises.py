@@ -273,6 +273,16 @@ PROOFS = (
         check="proofs.high_witness:check",
     ),
     Proof(
+        name="every-stack",
+        group=ANALYSIS,
+        promise="A yes about k for every stack is right, and its certificate is accepted only if it is true.",
+        compared="every such yes on random products, most of them deterministic and many without a bound of the stack, with policy iteration in fractions on the product up to a size; "
+        "certificates with ones that were changed in a constant, a line, an exponent, an exit, a bound, an action, or from which something is missing: rejected, or the same function of what is below",
+        unit="products",
+        target=10_000,
+        check="proofs.every_stack:check",
+    ),
+    Proof(
         name="shaping",
         group=ANALYSIS,
         promise="Rewards shaped by the machine have the same optimal actions as those that are not.",

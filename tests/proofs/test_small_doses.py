@@ -5,6 +5,7 @@ import pytest
 from proofs import (
     combining,
     command_lines,
+    every_stack,
     exactness,
     grammars,
     hierarchical,
@@ -39,6 +40,7 @@ AT_LEAST = {
     "exactness": 10_000,
     "shaping": 10_000,
     "high-witnesses": 10_000,
+    "every-stack": 10_000,
     "learners": 50_000,
     "hierarchical": 50_000,
 }
@@ -101,6 +103,14 @@ def test_sufficient_k():
     assert counted["no"] > 0
     assert counted["undecided"] == 0
     assert counted["certificates accepted"] == counted["false ones rejected"] > 0
+
+
+def test_every_stack():
+    counted = every_stack.check(seed=0, products=6)
+    assert counted["cases"] == 6
+    assert counted["certificates accepted"] == counted["yes"] > 20
+    assert counted["changed ones rejected"] > 10
+    assert counted["yes, of a product that was not walked through to its end"] > 0
 
 
 def test_witnesses_at_any_height():

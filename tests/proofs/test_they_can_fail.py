@@ -25,6 +25,7 @@ from pdrm.task import Task
 from proofs import (
     combining,
     command_lines,
+    every_stack,
     exactness,
     grammars,
     hierarchical,
@@ -67,6 +68,18 @@ def test_operators_without_their_last_line(monkeypatch):
     monkeypatch.setattr(Summaries, "operator", forgets)
     with pytest.raises(AssertionError, match="readable"):
         plain_summaries.check(seed=0, products=20)
+
+
+def test_a_yes_for_every_stack_that_is_never_doubted(monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.every_stack.is_never_less", lambda *_: True)
+    with pytest.raises(AssertionError, match="is rejected: in"):
+        every_stack.check(seed=0, products=12)
+
+
+def test_a_checker_that_compares_no_lines(monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.stack_checker.is_covered", lambda *_: True)
+    with pytest.raises(AssertionError, match=r"is not the value|is not optimal|another operator"):
+        every_stack.check(seed=0, products=12)
 
 
 def test_a_writer_that_forgets_a_rule(monkeypatch):

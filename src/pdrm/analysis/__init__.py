@@ -17,7 +17,7 @@ from pdrm.lazy import lazy
 if TYPE_CHECKING:
     from pdrm.analysis.sizes import sizes_record
     from pdrm.analysis.solving import Solution, solve
-    from pdrm.analysis.sufficient_k.certificate import Certificate, load_certificate
+    from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate, load_certificate
     from pdrm.analysis.sufficient_k.check_k import KReport, KSearch, check_k
     from pdrm.analysis.sufficient_k.checker import verify
 
@@ -28,6 +28,7 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "KReport",
     "KSearch",
     "Certificate",
+    "StackCertificate",
     "load_certificate",
     "verify",
     "sizes_record",

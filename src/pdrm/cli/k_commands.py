@@ -15,7 +15,7 @@ from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_com
 from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
-    from pdrm.analysis.sufficient_k.certificate import Certificate
+    from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
     from pdrm.analysis.sufficient_k.check_k import KReport, KSearch
     from pdrm.analysis.sufficient_k.questions import Answer, Situation
     from pdrm.task import Task
@@ -301,8 +301,8 @@ def verify(
     try:
         proof = load_certificate(certificate)
         task = _certified_task(proof, domain, machine)
-        if len(proof.states) > MANY and not as_json:
-            typer.echo(f"checking {len(proof.states):,} states one by one, in fractions: this takes a while", err=True)
+        if proof.size > MANY and not as_json:
+            typer.echo(f"checking {proof.size_text} one by one, in fractions: this takes a while", err=True)
         try:
             check(task.finite, task.pushdown, proof)
         except BadCertificate as error:
@@ -315,20 +315,20 @@ def verify(
         kept = {
             name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule", "guesses")
         }
-        named = {"domain": proof.domain, "machine": proof.machine, "states": len(proof.states)}
+        named = {"domain": proof.domain, "machine": proof.machine, "states": proof.size}
         print_json({"ok": True, "errors": [], "says": proof.describe(), **named, **kept})
         return
     typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
     typer.echo(
         f"  {task.name} with machine {task.pushdown.name}, discount {proof.discount:g}, no step limit: {proof.describe()}"
     )
-    typer.echo(f"  {len(proof.states):,} state{'s' * (len(proof.states) != 1)}, checked one by one")
+    typer.echo(f"  {proof.size_text}, checked one by one")
     if proof.guesses:
         typer.echo(f"  {proof.describe_guesses()}")
     next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")
 
 
-def _certified_task(proof: Certificate, domain: str | None, machine: str | None) -> Task:
+def _certified_task(proof: Certificate | StackCertificate, domain: str | None, machine: str | None) -> Task:
     """The domain and the machine that a certificate is about."""
     from pdrm.task import Task
 

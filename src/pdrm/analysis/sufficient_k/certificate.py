@@ -1,8 +1,9 @@
 """Certificates: all that a small checker needs to see for itself that a yes is true.
 
-A certificate lists the product states it is about, bounds of their values that prove themselves step by step, exact values
-and blocks of equally valued states where there are ties, and the action chosen for each class. This file knows nothing of the
-solver: `check_k` makes certificates, and `checker` checks them.
+A `Certificate` lists the product states it is about, bounds of their values that prove themselves step by step, exact values
+and blocks of equally valued states where there are ties, and the action chosen for each class. A `StackCertificate` is about every stack: it
+lists what each symbol on top is worth as a function of what is below, between which numbers that is, and the action chosen for each view.
+This file knows nothing of the solver: `check_k` and `every_stack` make certificates, `checker` and `stack_checker` check them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import re
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 from pdrm.errors import BadCertificate, explain_arguments
 from pdrm.files import parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
+from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 
 FORMAT = "pdrm certificate 2"
+STACK_FORMAT = "pdrm certificate for every stack 1"
 SHOWN = 5
 """Guesses that are shown."""
 READABLE = 10_000
@@ -38,6 +42,32 @@ def read_fraction(text: str) -> Fraction:
     """The fraction that a text of `format_fraction` stands for; ValueError where it is not one."""
     numerator, slash, denominator = text.partition("/")
     return Fraction(int(numerator, 0), int(denominator, 0) if slash else 1)
+
+
+def read_guess(number: str, guess: str) -> Fraction:
+    """The fraction that a computed float is taken for: it must be one that rounds to that very float."""
+    fraction = read_fraction(guess)
+    demand(repr(float(number)) == number and float(fraction) == float(number), f"{number} does not stand for {guess}")
+    demand(count_digits(number) > SAFE_DIGITS, f"{number} was not computed")
+    return fraction
+
+
+def read_exactly(number: float, guesses: dict[str, Fraction]) -> Fraction:
+    """The exact number that a float stands for: what was written, what it is taken for, or its decimal.
+
+    >>> read_exactly(0.3333333333333333, {"0.3333333333333333": Fraction(1, 3)}), read_exactly(0.99, {})
+    (Fraction(1, 3), Fraction(99, 100))
+    """
+    if isinstance(number, Written):
+        return number.exact
+    text = repr(float(number))
+    return guesses[text] if text in guesses else Fraction(text)
+
+
+def demand(holds: bool, what: str) -> None:
+    """Raise a fault of the certificate, unless this holds."""
+    if not holds:
+        raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +128,104 @@ class Certificate:
         >>> check_k("paint", k=[5]).certificate(5, "start").describe_guesses()
         'computed numbers are taken for fractions: -0.8333333333333334 for -5/6, -0.6666666666666666 for -2/3'
         """
-        few = [f"{number} for {fraction}" for number, fraction in list(self.guesses.items())[:SHOWN]]
-        more = f", and {len(self.guesses) - SHOWN} more" if len(self.guesses) > SHOWN else ""
-        return f"computed numbers are taken for fractions: {', '.join(few)}{more}" if few else ""
+        return _describe_guesses(self.guesses)
+
+    @property
+    def size(self) -> int:
+        """How many states are to be checked."""
+        return len(self.states)
+
+    @property
+    def size_text(self) -> str:
+        """The same in words."""
+        return f"{self.size:,} state{'s' * (self.size != 1)}"
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""
         write_atomically(Path(path), json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
+@dataclass(frozen=True, slots=True)
+class StackCertificate:
+    """The proof of a yes for every stack that can be reached, without a depth.
+
+    Numbers are fractions. Stack symbols are counted from 1, and 0 is the end of the stack; a *head* is an environment state, a machine
+    state and the symbol on top. *Worth* is what a configuration adds to the value of the one a step earlier: γ times its value, or what its silent move
+    pays and the worth after that.
+
+    >>> from pdrm.analysis.sufficient_k.check_k import check_k
+    >>> proof = check_k("echo", k=[1]).certificate(1, "everywhere")
+    >>> proof.describe(), proof.operators[1]
+    ('some 1-policy is optimal from every state, with every stack', (1, 1, 2, '0', [(1, 1, 1, '0')]))
+    """
+
+    question: str
+    """same_values, everywhere or start."""
+    k: int
+    discount: float
+    domain: str
+    machine: str
+    heads: list[tuple[int, int, int]]
+    """All heads that may be reached, and more perhaps."""
+    below: list[tuple[int, list[int]]]
+    """Each symbol, and those that may lie directly below it."""
+    operators: list[tuple[int, int, int, str | None, list[tuple[int, int, int, str]]]]
+    """A head; its constant; its lines: environment and machine state where the symbol is gone, t and c. Where nothing depends on chance."""
+    ranges: list[tuple[int, int, int, str, str]]
+    """A head, and between which numbers its worth is, whatever is below its symbol."""
+    views: list[tuple[int, int, list[int], int]]
+    """Environment state, machine state, the top k symbols (one if k is 0; fewer are the whole stack), and the action chosen; -1: none."""
+    guesses: dict[str, str] = field(default_factory=dict)
+    """Floats of the task that were computed, and the fractions they are taken for; every other number is its decimal."""
+
+    depth: ClassVar[None] = None
+    height: ClassVar[None] = None
+    rule: ClassVar[str] = "open"
+
+    def describe(self) -> str:
+        """The statement it proves, in words."""
+        if self.question == "same_values":
+            return f"states alike up to the top {self.k} symbols have one value and the same optimal actions, with every stack"
+        where = "from the start" if self.question == "start" else "from every state"
+        return f"some {self.k}-policy is optimal {where}, with every stack"
+
+    def describe_guesses(self) -> str:
+        """What it takes for granted about numbers that were computed, in words; nothing where there are none."""
+        return _describe_guesses(self.guesses)
+
+    @property
+    def size(self) -> int:
+        """How many heads and views are to be checked."""
+        return len(self.heads) + len(self.views)
+
+    @property
+    def size_text(self) -> str:
+        """The same in words."""
+        return f"{len(self.heads):,} heads and {len(self.views):,} views of the stack"
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON."""
+        write_atomically(Path(path), json.dumps({"format": STACK_FORMAT, **asdict(self)}).encode())
+
+
+def _describe_guesses(guesses: dict[str, str]) -> str:
+    few = [f"{number} for {fraction}" for number, fraction in list(guesses.items())[:SHOWN]]
+    more = f", and {len(guesses) - SHOWN} more" if len(guesses) > SHOWN else ""
+    return f"computed numbers are taken for fractions: {', '.join(few)}{more}" if few else ""
+
+
 @explain_arguments
-def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate that `Certificate.save` wrote; whether it is right is for the checker, `verify`, to judge."""
+def load_certificate(path: str | Path) -> Certificate | StackCertificate:
+    """Read a certificate that its `save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:
         data = read_bytes(Path(path), LARGEST_CERTIFICATE)
         if sum(map(data.count, (b"[", b"{", b",", b":"))) > MOST_NODES:
             raise BadCertificate(f"{path} holds more than {MOST_NODES:,} values", fix="make one with pdrm check-k")
         record = parse_record(data)
-        if record.pop("format", None) != FORMAT:
+        form = record.pop("format", None)
+        if form == STACK_FORMAT:
+            return _check_fractions(StackCertificate(**record))
+        if form != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return _check_costs(Certificate(**record))
     except (ValueError, TypeError, AttributeError) as error:
@@ -124,6 +234,16 @@ def load_certificate(path: str | Path) -> Certificate:
 
 FRACTION = re.compile(r"-?(\d{1,4300}|0x[0-9a-f]+)(/(\d{1,4300}|0x[0-9a-f]+))?", re.ASCII)
 """A number as it is written in a certificate; `1e1000000000` would be one, too, that fills the memory."""
+
+
+def _check_fractions(proof: StackCertificate) -> StackCertificate:
+    """The certificate; refused are numbers that are not written out."""
+    constants = [constant for *_, constant, _ in proof.operators if constant is not None]
+    gains = [c for *_, lines in proof.operators for *_, c in lines]
+    ends = [end for *_, low, high in proof.ranges for end in (low, high)]
+    if not all(FRACTION.fullmatch(value) for value in (*constants, *gains, *ends, *proof.guesses.values())):
+        raise ValueError("a number is not a fraction")
+    return proof
 
 
 def _check_costs(proof: Certificate) -> Certificate:

@@ -20,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
-from pdrm.analysis.sufficient_k.certificate import Certificate, format_fraction
+from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate, format_fraction
+from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, may_apply
 from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
 from pdrm.analysis.sufficient_k.questions import (
+    DEPTH,
+    EVERY_STACK,
     NO,
     QUESTIONS,
     UNDECIDED,
@@ -92,7 +95,7 @@ class KReport:
         scale = max(*map(abs, self.optimal.values.at_start(self.optimal.product)), 1e-9)
         rows = []
         for k, found in self.answers.items():
-            shown = ((_format_answer(found[q]).strip(), SHADES[found[q].verdict]) for q in NAMES)
+            shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
             cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
             rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=scale)])
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
@@ -122,9 +125,12 @@ class KReport:
         answer = self.answers[k][question]
         return [describe(self.optimal, x, k) for x in answer.witness] or list(answer.situations)
 
-    def certificate(self, k: int, question: str) -> Certificate:
-        """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs."""
+    def certificate(self, k: int, question: str) -> Certificate | StackCertificate:
+        """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. Of a yes for every
+        stack, it may be one of fewer symbols, or that a policy is optimal not only from the start."""
         answer, found = self.answers[k][question], self.optimal
+        if answer.proof is not None:
+            return answer.proof
         if question == "start" and answer.verdict == YES and found.product.frontier.size:
             product = found.product
             small = FiniteProduct(product.domain, product.machine, product.bound, product.memory)
@@ -159,6 +165,10 @@ class KReport:
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
                 str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
+                for k, asked in self.answers.items()
+            },
+            "scopes": {
+                str(k): {q: asked[q].scope for q in asked if asked[q].verdict == YES}
                 for k, asked in self.answers.items()
             },
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
@@ -259,6 +269,7 @@ class KSearch:
             answers.ask_nearer()
             if self._ran and self.depth is None and self.optimal.product.bound == Bound():
                 answers.ask_higher(self.task)
+                answers.ask_every_stack(self.task)
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
@@ -331,14 +342,14 @@ class _Answers:
         deepest = max(yes, default=0)
         return yes[deepest] if yes and count_to_tell_apart(product, asked[depth <= deepest]) > k else None
 
+    def _list_open(self, question: str) -> list[int]:
+        """The k for which the answer is not yet a yes for all states, or a no."""
+        asked = {k: answers[question] for k, answers in sorted(self.found.items())}
+        return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
+
     def ask_higher(self, task: Task) -> None:
-        """What is not yet a yes for all states, or a no, may be a no farther away than any product reaches."""
-        asked = [
-            (question, k)
-            for question in ("everywhere", "same_values")
-            for k, answers in sorted(self.found.items())
-            if answers[question].verdict == UNDECIDED or answers[question].depth is not None
-        ]
+        """What is open may be a no farther away than any product reaches."""
+        asked = [(question, k) for question in ("everywhere", "same_values") for k in self._list_open(question)]
         high = HighWitnesses.of(task, self.optimal.values.discount) if asked else None
         for question, k in asked:
             pair = high.find(question, k) if high is not None and time_left() > 0 else None
@@ -347,6 +358,23 @@ class _Answers:
             self.found[k][question] = Answer(NO, situations=pair)
             if question == "everywhere" and self.found[k]["same_values"].verdict != NO:
                 self.found[k]["same_values"] = Answer(NO, situations=pair)
+
+    def ask_every_stack(self, task: Task) -> None:
+        """What is open may be a yes for every stack; and then it is for every larger k."""
+        asked = {
+            question: ks for question in ("everywhere", "same_values", "start") if (ks := self._list_open(question))
+        }
+        if not asked:
+            return
+        with limit_time(time_left() / 2):
+            every = EveryStack.of(task, self.optimal.values.discount)
+        for question, ks in asked.items() if every else ():
+            proof: StackCertificate | None = None
+            for k in ks:
+                proof = proof or (self.found[k]["everywhere"].proof if question == "start" else None)
+                proof = proof or (every.prove(question, k) if every and time_left() > 0 else None)
+                if proof is not None:
+                    self.found[k][question] = Answer(YES, proof=proof)
 
     def look_upwards(self, questions: Sequence[str]) -> None:
         """Find the smallest k that is enough, for each question.
@@ -465,16 +493,18 @@ def format_report(
     low, high = found.values.at_start(product)
     count, bound = _count(len(found.asked), "state"), product.bound
     beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
+    longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
+    width = max(18, 2 + longest)
     far = f"all {count}" if found.depth is None else f"{count} within {_count(found.depth, 'step')}"
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
         f"no step limit{beyond}",
         f"{far}, {len(product):,} explored{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
         "",
-        "k    " + "".join(f"{NAMES[question]:<18}" for question in questions) + "loss of the best k-policy found",
+        "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss of the best k-policy found",
     ]
     for k, found_at_k in report.answers.items():
-        cells = (shade(_format_answer(found_at_k[q]), found_at_k[q].verdict) for q in questions)
+        cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
         rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=max(abs(low), abs(high), 1e-9)))
     return [*rows, "", *(f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions)]
 
@@ -486,7 +516,8 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     unknown = [k for k in report.answers if k not in fails]
     if smallest is not None:
         depth = report.answers[smallest][question].depth
-        far = "" if depth is None else f", within {_count(depth, 'step')} of the start"
+        every = report.answers[smallest][question].scope == EVERY_STACK
+        far = (", for every stack" * every) if depth is None else f", within {_count(depth, 'step')} of the start"
         below = [k for k in unknown if k < smallest]
         return f"k = {smallest} is enough{far}" + (f" (undecided for k = {format_numbers(below)})" if below else "")
     if not unknown:
@@ -524,8 +555,8 @@ def _count(number: int, what: str) -> str:
 
 
 def _format_answer(answer: Answer) -> str:
-    far = answer.verdict == YES and answer.depth is not None
-    return f"{answer.verdict + (f' (depth {answer.depth})' if far else ''):<18}"
+    said = {DEPTH: f" (depth {answer.depth})", EVERY_STACK: ", for every stack"}
+    return answer.verdict + said.get(answer.scope or "", "")
 
 
 def _format_loss(low: float, high: float, scale: float) -> str:

@@ -4,7 +4,7 @@ A bound that one step of the Bellman equation does not move outwards is a bound:
 the same below. Actions whose upper value lies below another's lower value are out of play; the others tie where they have
 the same exact value, or offer the same chances of the same rewards and of states in blocks of equal value. In three parts: every
 end that a step can have when only the top of the stack is known (`find_ends`), the problem stepped with the readable machine
-(`Problem`), and the check itself (`verify`).
+(`Problem`), and the check itself (`verify`). Certificates for every stack are checked by `stack_checker`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,20 @@ from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
-from pdrm.analysis.sufficient_k.certificate import Certificate, read_fraction
+from pdrm.analysis.sufficient_k.certificate import (
+    Certificate,
+    StackCertificate,
+    demand,
+    read_exactly,
+    read_fraction,
+    read_guess,
+)
+from pdrm.analysis.sufficient_k.stack_checker import StackCheck
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadCertificate, PdrmError, explain_arguments
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 from pdrm.machines.transitions import Stack
 
 MOST = 10_000
@@ -113,10 +120,7 @@ class Problem:
 
     def read(self, number: float) -> Fraction:
         """The exact number that a float stands for: what was written, what the certificate takes it for, or its decimal."""
-        if isinstance(number, Written):
-            return number.exact
-        text = repr(float(number))
-        return self.guesses[text] if text in self.guesses else Fraction(text)
+        return read_exactly(number, self.guesses)
 
     @cached_property
     def starts(self) -> set[int]:
@@ -204,25 +208,13 @@ class Problem:
         return find_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label], self.read)
 
 
-def demand(holds: bool, what: str) -> None:
-    """Raise a fault of the certificate, unless this holds."""
-    if not holds:
-        raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
-
-
-def read_guess(number: str, guess: str) -> Fraction:
-    """The fraction that a computed float is taken for: it must be one that rounds to that very float."""
-    fraction = read_fraction(guess)
-    demand(repr(float(number)) == number and float(fraction) == float(number), f"{number} does not stand for {guess}")
-    demand(count_digits(number) > SAFE_DIGITS, f"{number} was not computed")
-    return fraction
-
-
 Class = tuple[int, int, tuple[int, ...]]
 Outermost = Callable[[Iterable[Fraction]], Fraction]
 
 
-def find_fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> str | None:
+def find_fault(
+    domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate | StackCertificate
+) -> str | None:
     """What is wrong with a certificate; None where it proves what it says."""
     try:
         verify(domain, machine, proof)
@@ -232,7 +224,7 @@ def find_fault(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Cert
 
 
 @explain_arguments
-def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
+def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate | StackCertificate) -> None:
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
     made it is used: every step is taken anew with the readable machine, and counted in fractions.
 
@@ -247,6 +239,9 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     """
     try:
         demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
+        if isinstance(proof, StackCertificate):
+            StackCheck(domain, machine, proof).run()
+            return
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
         demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
         _Check(Problem(domain, machine, proof)).run()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
+from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.from_start import Choice, search_policy
 from pdrm.errors import BadSetting
 from pdrm.machines.tables import Integers
@@ -23,6 +24,8 @@ from pdrm.product.finite_kernel import Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
+ALL_STATES, DEPTH, EVERY_STACK = "all states", "depth", "every stack"
+"""What a yes is about: all states, of which there are finitely many; those within some steps; or all, with every stack."""
 QUESTIONS = ("same_values", "everywhere", "start")
 MOST_K = 1_000
 """The largest k that is asked about."""
@@ -73,6 +76,19 @@ class Answer:
     """The same in words, where the states are too far away to be in the product."""
     choice: dict[int, int] = field(default_factory=dict)
     """A yes of the last two questions: the action for each class, by a member of it."""
+    proof: StackCertificate | None = None
+    """A yes for every stack: its certificate, which may be one for fewer symbols."""
+
+    @property
+    def scope(self) -> str | None:
+        """What a yes is about.
+
+        >>> Answer(YES).scope, Answer(YES, depth=3).scope, Answer(NO).scope
+        ('all states', 'depth', None)
+        """
+        if self.verdict != YES:
+            return None
+        return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else EVERY_STACK
 
 
 def answer_questions(optimal: Optimal, k: int) -> dict[str, Answer]:
