@@ -6,7 +6,7 @@ import pytest
 
 from pdrm.analysis.optimal import MOST_ACTIONS, find_optimal
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.questions import QUESTIONS, answer_questions
+from pdrm.analysis.sufficient_k.questions import EVERY_STACK, QUESTIONS, answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
@@ -213,5 +213,6 @@ def test_the_page_says_what_comes_out(name, task):
         if found.optimal.depth is None
         else f"{len(found.optimal.asked):,} within {found.optimal.depth} steps"
     )
-    smallest = [found.smallest(question) for question in QUESTIONS]
-    assert cells[3:] == ["none" if k is None else str(k) for k in smallest]
+    smallest = {question: found.smallest(question) for question in QUESTIONS}
+    every = {q: k is not None and found.answers[k][q].scope == EVERY_STACK for q, k in smallest.items()}
+    assert cells[3:] == ["none" if k is None else f"{k}{', for every stack' * every[q]}" for q, k in smallest.items()]

@@ -104,7 +104,7 @@ def test_from_the_start_is_answered_by_what_lies_there(pdrm):
     """Echo's word comes after the start: a look at the start alone says nothing about it."""
     outcome = pdrm("check-k", "echo", "--from", "start", "--k", "0..1", "--most", 20_000)
     assert "0    no" in outcome.out
-    assert "from the start: k = 1 is enough, within" in outcome.out
+    assert "from the start: k = 1 is enough, for every stack" in outcome.out
     assert "next: pdrm check-k echo --from start --draw witness.svg" in outcome.err
     found = json.loads(pdrm("check-k", "echo", "--from", "start", "--k", "0", "--json").out)
     assert found["k"]["0"]["start"] == "no"
