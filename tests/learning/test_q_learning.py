@@ -14,6 +14,7 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.snapshots import restore, take_snapshot
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
+from pdrm.product import exploration
 from pdrm.product.views import FullStack, TopK
 from proofs.learners import q_settings
 from tests.probes import COLLECT, VALUES, corridor
@@ -59,17 +60,20 @@ def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeyp
     def new():
         return Training(where, catalogue(where.machine), FullStack(), settings, seed=5)
 
-    kept, resumed, forgetful = new(), new(), new()
+    kept, resumed = new(), new()
     kept.advance(20)
     halfway = {name: array.copy() for name, array in take_snapshot(kept).items()}
     restore(resumed, halfway)
     kept.advance(10)
     resumed.advance(10)
     monkeypatch.setattr(imagine_kernel, "MOST_CELLS", 4_000)
+    monkeypatch.setattr(exploration, "MOST_KEPT", 500)
+    forgetful = new()
     forgetful.advance(30)
     assert kept.outlook.usable
     assert int(kept.outlook.used[imagine_kernel.ROWS]) == int(kept.values.index.used[0]) > 2 * imagine_kernel.FIRST_ROOM
     assert not forgetful.outlook.usable
+    assert int(forgetful.explored.configurations.made[0]) > len(forgetful.explored.configurations.after) == 500
     assert table(kept) == table(resumed) == table(forgetful)
 
 

@@ -1,7 +1,7 @@
 """The configurations of a machine reached so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
 
-What a configuration does on a label is found once, by the machine's step, and looked up from then on, whatever the height of
-its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack. Stacks may have
+What a configuration does on a label is found by the machine's step and, for the first so many, looked up from then on, whatever the
+height of its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack. Stacks may have
 values, too: what they are worth to the machine alone, by which rewards are shaped.
 """
 
@@ -25,6 +25,10 @@ FULL_VIEW = -1
 
 LARGEST_KEY = 2**62
 
+MOST_KEPT = 2**18
+"""Configurations of a pushdown machine whose successors are kept. A full policy meets millions, most of them once: then a step anew is
+cheaper than the memory."""
+
 
 class Configurations(NamedTuple):
     """Configurations by number, and where each leads.
@@ -41,9 +45,9 @@ class Configurations(NamedTuple):
     seen: npt.NDArray[np.int64]
     """[configuration]: the number of what a policy sees: (code of the view) * states + state."""
     after: Integers
-    """[configuration, label]: the configuration a label leads to, or UNKNOWN (or, for counters, UNDEFINED_LABEL)."""
+    """[configuration that is kept, label]: the configuration a label leads to, or UNKNOWN (or, for counters, UNDEFINED_LABEL)."""
     paid: Rewards
-    """[configuration, label]: what the machine pays for it."""
+    """[configuration that is kept, label]: what the machine pays for it."""
     moves: npt.NDArray[np.int64]
     """[configuration, label]: the moves a counting automaton makes for it. A pushdown machine's are not counted: [0, label]."""
     number: Integers
@@ -58,12 +62,13 @@ class Configurations(NamedTuple):
     @classmethod
     def room(cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0) -> Configurations:
         """No configuration yet, and room for some."""
+        kept = capacity if counters else min(capacity, MOST_KEPT)
         return cls(
             np.zeros(capacity, np.int32),
             np.zeros(capacity, np.int32),
             np.zeros(capacity, np.int64),
-            np.full((capacity, labels), UNKNOWN, np.int32),
-            np.zeros((capacity, labels), np.float64),
+            np.full((kept, labels), UNKNOWN, np.int32),
+            np.zeros((kept, labels), np.float64),
             np.zeros((capacity if counters else 0, labels), np.int64),
             np.full((nodes, states), UNKNOWN, np.int32),
             np.zeros((nodes if counters else 0, counters), np.int64),

@@ -59,8 +59,8 @@ def first_configuration(explored: Explored) -> tuple[int, float]:
 
 
 @njit(cache=True)
-def explore(explored: Explored, here: int, label: int) -> int:
-    """Where a label leads from a configuration, found by the machine's step and kept."""
+def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
+    """Where a label leads from a configuration and what the machine pays, found by its step, and kept while there is room for it."""
     found: Configurations = explored.configurations
     # A counting automaton: its step is looked up, or left for Python to find.
     if len(found.moves) > 0:
@@ -68,18 +68,18 @@ def explore(explored: Explored, here: int, label: int) -> int:
         if after == UNKNOWN:
             found.wanted[0], found.wanted[1] = here, label
             after = UNEXPLORED
-        return after
+        return after, float(found.paid[here, label])
     # A pushdown machine: its step, made here, and kept.
     state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
     if status == UNDEFINED:
-        return UNDEFINED_LABEL
+        return UNDEFINED_LABEL, 0.0
     if status != OK:
-        return NO_ROOM
+        return NO_ROOM, 0.0
     after = configuration(explored, state, node)
-    if after >= 0:
+    if after >= 0 and here < len(found.after):
         found.after[here, label] = after
         found.paid[here, label] = paid
-    return after
+    return after, paid
 
 
 @njit(cache=True)

@@ -65,14 +65,14 @@ PER_SECOND = 1_000_000
 MOST_OPERATIONS = 10_000_000
 """With the wall-clock limits, too: a single step can take more operations than any computer makes in a second."""
 COST = {  # (seconds, gigabytes) of one run, measured
-    ("pdRM", "10x10"): (1.5, 1.3),
-    ("pdRM", "20x20"): (3.5, 2.3),
-    ("CpRM", "5x5"): (11, 0.4),
-    ("CpRM", "10x10"): (30, 0.5),
-    ("CpRM", "20x20"): (55, 0.6),
-    ("1-CpRM", "5x5"): (4, 0.3),
-    ("1-CpRM", "10x10"): (9, 0.3),
-    ("1-CpRM", "20x20"): (16, 0.3),
+    ("pdRM", "10x10"): (2, 0.8),
+    ("pdRM", "20x20"): (4, 1.3),
+    ("CpRM", "5x5"): (2.2, 0.4),
+    ("CpRM", "10x10"): (6, 0.5),
+    ("CpRM", "20x20"): (11, 0.6),
+    ("1-CpRM", "5x5"): (1.5, 0.3),
+    ("1-CpRM", "10x10"): (3, 0.3),
+    ("1-CpRM", "20x20"): (5.5, 0.3),
     ("Q-CRA", "10x10"): (4, 0.4),
     ("Q-CRA", "20x20"): (8, 0.4),
 }
@@ -115,8 +115,8 @@ MAZE_WALL_CLOCK = Study(
 # --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes.
 
 _MULTI = {  # size -> the lines, with the seconds and gigabytes of one run
-    "10x10": (("pdRM", 10, 2.8), ("1-pdRM", 0.2, 0.3), (OURS[0], 18, 4.3), (OURS[1], 2, 0.3)),
-    "20x20": (("pdRM", 60, 10.8), ("1-pdRM", 0.7, 0.3), (OURS[1], 5, 0.4)),
+    "10x10": (("pdRM", 9, 1.8), ("1-pdRM", 0.2, 0.3), (OURS[0], 7, 2.5), (OURS[1], 1, 0.3)),
+    "20x20": (("pdRM", 45, 6.5), ("1-pdRM", 0.7, 0.3), (OURS[1], 5, 0.4)),
 }
 MULTI = Study(
     name="multi",
@@ -134,7 +134,7 @@ MULTI = Study(
 _EIGHT = ["1-pdRM", "2-pdRM", "pdRM", "1-CpRM", "2-CpRM", "CpRM"]
 _EIGHT += ["hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM"]
 _FOUR_EIGHT = [name for name in _EIGHT if AGENTS[name][1] != "full"]
-_DELIVER_SECONDS = {"CpRM": 30.0, "2-CpRM": 10.0, "1-CpRM": 5.0}
+_DELIVER_SECONDS = {"CpRM": 10.0, "2-CpRM": 5.0, "1-CpRM": 3.0}
 """Of one run, about: exhaustive counterfactuals are nearly all of it."""
 
 

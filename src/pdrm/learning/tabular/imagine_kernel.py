@@ -133,16 +133,14 @@ def look_ahead(
     if here < 0 or values.index.used[0] >= len(keys):
         return False
     if outlook.reached[label, machine, entry] == UNKNOWN:
-        there = int(found.after[here, label])
-        if there < 0:
-            there = explore(explored, here, label)
+        there, paid = explore(explored, here, label)
         if there >= 0:
             seen = FINAL if found.state[there] >= explored.table.first_final else found.seen[there]
             if seen >= len(outlook.column):
                 outlook.used[SEEN] = seen + 1
                 return False
             outlook.reached[label, machine, entry] = seen
-            outlook.paid[label, machine, entry] = found.paid[here, label]
+            outlook.paid[label, machine, entry] = paid
         elif there == UNDEFINED_LABEL:
             outlook.reached[label, machine, entry] = UNDEFINED
         else:

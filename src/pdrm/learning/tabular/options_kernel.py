@@ -16,7 +16,7 @@ from pdrm.learning.tabular.learner_tables import HierarchicalRates, Options, Pro
 from pdrm.learning.tabular.randomness import RngState
 from pdrm.learning.tabular.rows_kernel import GOLDEN_64, Values, choose_greedily, draw, find_row, highest, ix, uniform
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import Explored
+from pdrm.product.exploration import UNKNOWN, Explored
 from pdrm.product.explore_kernel import explore, first_configuration
 from pdrm.product.hash_kernel import FREE
 
@@ -61,7 +61,7 @@ def learn(
     head_of, head_state, head_top, moved, would_pay = (
         options.head, options.head_state, options.head_top, options.moved, options.paid,
     )  # fmt: skip
-    heads = len(head_state)
+    heads, kept = len(head_state), len(found.after)
     meta_slot, meta_keys, meta_used = meta.index
     after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     symbol_of, machine_states, final = explored.stacks.symbol, found.number.shape[1], explored.table.first_final
@@ -88,13 +88,11 @@ def learn(
             option, meta_row, row = at.NO_OPTION, FREE, FREE
             label = domain.start_label[ints[at.START]]
             if label >= 0 and state_of[here] < final:
-                there = after_of[here, label]
+                there, earned = explore(explored, here, label)
                 if there < 0:
-                    there = explore(explored, here, label)
-                    if there < 0:
-                        status = -there
-                        break
-                gained += paid_of[here, label]
+                    status = -there
+                    break
+                gained += earned
                 here = there
             phase = at.CHOOSE
         ended = state_of[here] >= final or terminal[s]
@@ -172,13 +170,15 @@ def learn(
                 phase = at.ACT
             # 6. Take the step (ReadableQLearning.outcome), and make room for what is learnt from it.
             after, label = next_state[ix(s), ix(a), ix(o)], label_of[ix(s), ix(a), ix(o)]
-            there = after_of[ix(here), ix(label)]
+            there, earned = UNKNOWN, 0.0
+            if here < kept:
+                there, earned = after_of[ix(here), ix(label)], paid_of[ix(here), ix(label)]
             if there < 0:
-                there = explore(explored, here, label)
+                there, earned = explore(explored, here, label)
                 if there < 0:
                     status = -there
                     break
-            paid = own_reward[ix(s), ix(a), ix(o)] + paid_of[ix(here), ix(label)]
+            paid = own_reward[ix(s), ix(a), ix(o)] + earned
             over, changed = state_of[ix(there)] >= final or terminal[ix(after)], there != here
             stops = over or changed or achieved[state, label, top, option] or step + 1 == limit or late
             next_row, next_meta = FREE, FREE
@@ -268,7 +268,7 @@ def test(
     symbol_of, achieved, counts, random = explored.stacks.symbol, options.achieved, options.counts, rng[0]
     after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
-    states, actions, _ = domain.next.shape
+    (states, actions, _), kept = domain.next.shape, len(found.after)
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -292,12 +292,14 @@ def test(
                 after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
                 step += 1
             # 3. Take the step; it may end the option (outcome, achieved).
-            there = after_of[here, label]
+            there, earned = UNKNOWN, 0.0
+            if here < kept:
+                there, earned = after_of[here, label], paid_of[here, label]
             if there < 0:
-                there = explore(explored, here, label)
+                there, earned = explore(explored, here, label)
                 if there < 0:
                     return -there
-            gained += own_reward + paid_of[here, label]
+            gained += own_reward + earned
             if there != here or (not starting and achieved[state, label, top, option]):
                 option = at.NO_OPTION
             s, here, starting = after, there, False

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import WrongPolicy, did_you_mean
-from pdrm.files import Arrays, distinct, need, within
+from pdrm.files import Arrays, need, within
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import TabularTraining
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -39,8 +39,8 @@ class SortedKeys:
     """The place of a key in an array of keys, found by bisection.
 
     >>> keys = SortedKeys(np.array([7, 3]))
-    >>> keys.find(3), keys.find(4)
-    (1, -1)
+    >>> keys.find(3), keys.find(4), keys.distinct
+    (1, -1, True)
     """
 
     __slots__ = ("_order", "_sorted")
@@ -48,6 +48,11 @@ class SortedKeys:
     def __init__(self, keys: Numbers) -> None:
         self._order = np.argsort(keys, kind="stable")
         self._sorted = keys[self._order]
+
+    @property
+    def distinct(self) -> bool:
+        """Whether no key occurs twice."""
+        return not np.any(self._sorted[1:] == self._sorted[:-1])
 
     def find(self, key: int) -> int:
         """The place of the key, or UNSEEN."""
@@ -80,8 +85,8 @@ class StackTree:
             (bool(np.all(parent[1:] < np.arange(1, len(parent)))), fault),
         )
         keys = parent.astype(np.int64) * (len(self.stack) + 1) + symbol
-        need((distinct(keys), "a stack comes twice"))
         object.__setattr__(self, "_children", SortedKeys(keys))
+        need((self._children.distinct, "a stack comes twice"))
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -182,9 +187,8 @@ class PolicyTable:
             for _ in range(min(self.view.k, len(self.memory))):
                 below = self.memory.parent[below]
             need((not below.any(), f"a row is about more than the top {self.view.k} symbols"))
-        keys = self._key(*columns)
-        need((distinct(keys), "two rows are about the same"))
-        object.__setattr__(self, "_rows", SortedKeys(keys))
+        object.__setattr__(self, "_rows", SortedKeys(self._key(*columns)))
+        need((self._rows.distinct, "two rows are about the same"))
 
     def __len__(self) -> int:
         return len(self.value)

@@ -26,7 +26,7 @@ from pdrm.learning.tabular.rows_kernel import (
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import Explored, Potentials
+from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, fill_potentials, first_configuration
 from pdrm.product.hash_kernel import FREE
 
@@ -64,6 +64,7 @@ def learn(
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     potential, shaped, factor, shift = potentials.value, len(potentials.value) > 0, potentials.factor, potentials.shift
     made, filled, bonus, usable = explored.stacks.made, potentials.filled, 0.0, outlook.row.size > 0
+    kept = len(after_of)
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -77,16 +78,14 @@ def learn(
             s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
             label, operations = domain.start_label[ints[at.START]], 0
             if label >= 0 and state_of[here] < final:
-                there = after_of[here, label]
+                there, earned = explore(explored, here, label)
                 if there < 0:
-                    there = explore(explored, here, label)
-                    if there < 0:
-                        status = -there
-                        break
+                    status = -there
+                    break
                 if counted:
                     operations = moves_of[here, label]
                 if not 0 < most < operations:
-                    gained += paid_of[here, label]
+                    gained += earned
                     here = there
             if used[0] >= len(keys):
                 status = at.NO_ROOM
@@ -147,16 +146,18 @@ def learn(
                 phase = at.ACT
             # 4. Take the step, unless the episode cannot afford it (outcome, affords).
             after, label = next_state[ix(s), ix(a), ix(o)], label_of[ix(s), ix(a), ix(o)]
-            there = after_of[ix(here), ix(label)]
+            there, earned = UNKNOWN, 0.0
+            if here < kept:
+                there, earned = after_of[ix(here), ix(label)], paid_of[ix(here), ix(label)]
             if there < 0:
-                there = explore(explored, here, label)
+                there, earned = explore(explored, here, label)
                 if there < 0:
                     status = -there
                     break
             if counted and phase == at.ACT and 0 < most < operations + moves_of[here, label]:
                 operations += moves_of[here, label]
                 break
-            paid = own_reward[ix(s), ix(a), ix(o)] + paid_of[ix(here), ix(label)]
+            paid = own_reward[ix(s), ix(a), ix(o)] + earned
             over, next_row = state_of[ix(there)] >= final or terminal[ix(after)], row
             if shaped and made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
                 status = at.NO_ROOM
@@ -208,9 +209,11 @@ def learn(
                     imagined = number_of[ix(entry_node[ix(entry)]), ix(machine)]
                     if imagined < 0:
                         imagined = configuration(explored, machine, entry_node[entry])
-                    reached = after_of[ix(imagined), ix(label)] if imagined >= 0 else imagined
+                    reached, earned = min(imagined, UNKNOWN), 0.0
+                    if 0 <= imagined < kept:
+                        reached, earned = after_of[ix(imagined), ix(label)], paid_of[ix(imagined), ix(label)]
                     if reached < 0 <= imagined:
-                        reached = explore(explored, imagined, label)
+                        reached, earned = explore(explored, imagined, label)
                     if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] >= len(keys):
                         status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
@@ -219,7 +222,7 @@ def learn(
                             operations += moves_of[imagined, label]
                             if 0 < most < operations:
                                 break
-                        target = reward + paid_of[ix(imagined), ix(label)]
+                        target = reward + earned
                         if shaped:
                             if made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
                                 status = at.NO_ROOM
@@ -298,7 +301,7 @@ def test(
     after_of, paid_of, seen_of, state_of, moves_of = found.after, found.paid, found.seen, found.state, found.moves
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     states, actions, _ = domain.next.shape
-    random, counted = rng[0], len(found.moves) > 0
+    random, counted, kept = rng[0], len(found.moves) > 0, len(found.after)
     first, first_paid = first_configuration(explored)
     if first < 0:
         return at.NO_ROOM
@@ -317,16 +320,18 @@ def test(
                 o, random = draw(domain.probability, s, a, random)
                 after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
             # 3. Take the step, unless the episode cannot afford it (outcome, affords).
-            there = after_of[here, label]
+            there, earned = UNKNOWN, 0.0
+            if here < kept:
+                there, earned = after_of[here, label], paid_of[here, label]
             if there < 0:
-                there = explore(explored, here, label)
+                there, earned = explore(explored, here, label)
                 if there < 0:
                     return -there
             operations += moves_of[here, label] if counted else 0
             if 0 < most < operations:
                 break
             step += not starting
-            gained += own_reward + paid_of[here, label]
+            gained += own_reward + earned
             s, here, starting = after, there, False
         returns[episode], steps[episode], ends[episode] = gained, step, state_of[here]
     rng[0] = random
