@@ -3,7 +3,8 @@
 Both are found by policy iteration in fractions. What is added to a step is what the package adds, `Potential.reward`, as the very
 fraction that its floating-point potentials are. The potentials themselves are what they say: at random configurations, of any
 height, the value is the best that one label and the value after it come to, by the readable machine and every label there is; no
-more than that, where a machine has more lines than are kept.
+more than that, where a machine has more lines than are kept. And they are those of `Summaries`, which finds operators in another way, for a domain of one
+state whose actions are the labels.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+import numpy as np
+
 from pdrm.errors import UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.summaries.potentials import Potential, Shaping
+from pdrm.machines.tables import tabulate
+from pdrm.product.summaries.operators import Summaries
+from pdrm.product.summaries.potentials import Potential, Shaping, find_labels
+from pdrm.product.summaries.summary_kernel import World
 from proofs.exactness import Truth
 from proofs.plain_product import END, Case, Key, Plain, Way
 from proofs.random_machines import described, random_machine
@@ -41,6 +47,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
             counted += compare(random, case, plain)
             thinned = check_values(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
             counted["machines with too many lines"] += thinned
+            counted += compare_with_summaries(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
     return counted
 
 
@@ -91,3 +98,28 @@ def check_values(random: Random, machine: PushdownRewardMachine, discount: float
         assert value <= best + NEAR * (1 + abs(value) + abs(best)), said
         assert thinned or value >= best - NEAR * (1 + abs(value) + abs(best)), said
     return thinned
+
+
+def compare_with_summaries(random: Random, machine: PushdownRewardMachine, discount: float) -> Counter[str]:
+    """The values of random configurations by the operators of a domain with one state, where the agent chooses the label."""
+    potential, labels = Shaping(discount).of(machine), find_labels(machine)
+    table = tabulate(machine, labels)
+    actions = np.arange(len(labels), dtype=np.int32)[np.newaxis]
+    world = World(np.zeros_like(actions), actions, np.zeros(actions.shape), np.zeros(1, np.bool_))
+    summaries, counted = Summaries(world, table, discount, precision=1e-12), Counter[str]()
+    if not labels or potential.operators.thinned or summaries.silence.longest is None:
+        return Counter({"machines without summaries of the same range": 1})
+    for _ in range(CONFIGURATIONS):
+        stack = tuple(random.choices(machine.stack, k=random.randint(0, HIGHEST)))
+        u, symbols = random.choice(range(table.first_final)), tuple(machine.stack.index(z) + 1 for z in stack)
+        worth = summaries.worth(0, u, symbols)
+        if (
+            summaries.undefined is not None
+        ):  # Potentials are 0 where no label can be read, and Summaries have no value there.
+            return Counter({"machines with undefined moves": 1})
+        value, slack = discount * potential.value(machine.states[u], stack), summaries.error_at(len(stack))
+        near = slack + NEAR * (1 + abs(value))
+        said = f"{described(machine)}\n{discount = }, {machine.states[u]}, {stack}: {value = }, of summaries {worth}"
+        assert abs(value - worth) <= near, said
+        counted["values beside summaries"] += 1
+    return counted

@@ -31,6 +31,7 @@ import numpy as np
 import pdrm
 from pdrm.analysis.sufficient_k.certificate import load_certificate
 from pdrm.analysis.sufficient_k.checker import verify
+from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.domains import domain_files
 from pdrm.errors import PdrmError
 from pdrm.experiments import fact_cache, study, study_file
@@ -329,7 +330,10 @@ def _others(place: Path) -> list[Target]:
     study.save_studies([asked], place, Store.below(place))
     fact_cache.read_or_find(place / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}})
     pdrm.check_k("paint", k=[5]).certificate(5, "start").save(place / "proof.json")
-    paint = Task("paint")
+    paint, echo = Task("paint"), Task("echo")
+    proof = (every := EveryStack.of(echo, 0.99)) and every.prove("everywhere", 1)
+    assert proof is not None
+    proof.save(place / "stacks.json")
     (place / "maze.pdrm").write_text(catalogue_text("treasure-maze"))
     (place / "maze.json").write_text(to_json(catalogue("treasure-maze")))
     (place / "letter.json").write_text(to_json(catalogue("letter-counting")))
@@ -343,6 +347,10 @@ def _others(place: Path) -> list[Target]:
 
     def judge(at: Path) -> object:
         verify(paint.finite, paint.pushdown, load_certificate(at / "proof.json"))
+        return True
+
+    def judge_stacks(at: Path) -> object:
+        verify(echo.finite, echo.pushdown, load_certificate(at / "stacks.json"))
         return True
 
     def facts(at: Path) -> object:
@@ -359,6 +367,7 @@ def _others(place: Path) -> list[Target]:
         Target(place, "studies.json", read_studies, RECORD),
         Target(place, "facts.json", facts, RECORD, fingerprint=True),
         Target(place, "proof.json", judge, RECORD),
+        Target(place, "stacks.json", judge_stacks, RECORD),
         Target(place, "map.npz", partial(learn_in, "map.npz"), BOTH),
         Target(place, "map.txt", partial(learn_in, "map.txt"), (tamper_bytes,)),
         Target(place, "maze.pdrm", lambda at: to_text(load(at / "maze.pdrm")), (tamper_bytes,)),

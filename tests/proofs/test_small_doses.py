@@ -106,8 +106,8 @@ def test_sufficient_k():
 
 
 def test_every_stack():
-    counted = every_stack.check(seed=0, products=6)
-    assert counted["cases"] == 6
+    counted = every_stack.check(seed=0, products=15)
+    assert counted["cases"] == 15
     assert counted["certificates accepted"] == counted["yes"] > 20
     assert counted["changed ones rejected"] > 10
     assert counted["yes, of a product that was not walked through to its end"] > 0
@@ -123,6 +123,7 @@ def test_shaping():
     counted = shaping.check(seed=0, products=15)
     assert counted["cases"] == 15
     assert counted["states with other rewards"] > counted["states"] / 2
+    assert counted["values beside summaries"] > 10
 
 
 def test_grammars():

@@ -73,13 +73,13 @@ def test_operators_without_their_last_line(monkeypatch):
 def test_a_yes_for_every_stack_that_is_never_doubted(monkeypatch):
     monkeypatch.setattr("pdrm.analysis.sufficient_k.every_stack.is_never_less", lambda *_: True)
     with pytest.raises(AssertionError, match="is rejected: in"):
-        every_stack.check(seed=0, products=12)
+        every_stack.check(seed=1, products=12)
 
 
 def test_a_checker_that_compares_no_lines(monkeypatch):
     monkeypatch.setattr("pdrm.analysis.sufficient_k.stack_checker.is_covered", lambda *_: True)
     with pytest.raises(AssertionError, match=r"is not the value|is not optimal|another operator"):
-        every_stack.check(seed=0, products=12)
+        every_stack.check(seed=1, products=12)
 
 
 def test_a_writer_that_forgets_a_rule(monkeypatch):

@@ -24,8 +24,10 @@ NOTHING = 0
 """The symbol below the last one."""
 MOST_SYMBOLS = 10_000
 """That one step is followed through."""
-LONGEST = 1_000_000
+LONGEST = 20_000
 """Steps of a line: a power of the discount takes room."""
+MOST_LINES = 200_000
+"""That some symbols upon each other are followed through."""
 
 Head = tuple[int, int, int]
 Place = tuple[int, int]
@@ -303,7 +305,7 @@ class StackCheck:
 
     def _compose(self, at: Place, symbols: tuple[int, ...], paid: Fraction, time: int) -> Height:
         """The worth somewhere with some symbols on top of what is below, after something was paid and some steps."""
-        constants: list[Fraction] = []
+        constants, lines = list[Fraction](), 0
         ways = [Way(at, time, paid)]
         for symbol in (*symbols, None):
             going = [way for way in ways if way.at[1] < self.final]
@@ -313,6 +315,8 @@ class StackCheck:
             best: dict[tuple[Place, int], Fraction] = {}
             for way in going:
                 operator, power = self.operator[(*way.at, symbol)], self.power.of(way.t)
+                lines += len(operator.ways)
+                demand(lines <= MOST_LINES, "there are too many lines")
                 constants += [way.c + power * constant for constant in operator.constants]
                 for more in operator.ways:
                     key, c = (more.at, way.t + more.t), way.c + power * more.c
