@@ -6,9 +6,19 @@ import pytest
 
 from pdrm.domains.paper_domains import letter_of_the_repository
 from pdrm.errors import BadSetting, UnknownStudy
+from pdrm.experiments.claims import NOT_RUN, Evidence, Part
+from pdrm.experiments.paper import paper_claims
 from pdrm.experiments.paper.generated_tasks import draw_maze, draw_sequences, rate_maze
-from pdrm.experiments.paper.paper_figures import LETTER, MAZE, PAINT
-from pdrm.experiments.paper.paper_readings import READINGS, draw_places, four_sequences, reading_of
+from pdrm.experiments.paper.paper_claims import judge_physics
+from pdrm.experiments.paper.paper_figures import LETTER, MAZE, PAINT, WATER_READINGS
+from pdrm.experiments.paper.paper_readings import (
+    READINGS,
+    about_readings,
+    cells,
+    draw_places,
+    four_sequences,
+    reading_of,
+)
 from pdrm.language.loading import catalogue
 from pdrm.task import Task
 
@@ -92,3 +102,20 @@ def test_a_reading_is_run_and_judged(pdrm, tmp_path):
     shown = pdrm("claims", "--readings", "--details", "-o", tmp_path).out
     assert "slow" in shown
     assert pdrm("reproduce", "paint", "--reading", "fast", "-o", tmp_path).code == 2
+
+
+def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch):
+    """Recurrent PPO was not run there: what holds without it is not said to hold."""
+    found = {(cell.reading, cell.record["id"]): cell for cell in cells(tmp_path) if cell.figure == "water"}
+    assert {name for name, _ in found} == {"default", *about_readings("water")}
+    record = found["slow", "water-20"].record
+    assert record["verdict"] == "does not hold"
+    assert record["rests_on"] == {f"water-slow-20, {line}": [0, 1, 2] for line in ("PPO + 1-pdRM", "PPO")}
+    kind = Part("anything", holds=True, numbers={})
+    monkeypatch.setitem(paper_claims.BY_TWO_AGENTS, "water-20", lambda _evidence, panel: [kind] * bool(panel))
+    (judged,) = [
+        one
+        for one in judge_physics(WATER_READINGS[0], Evidence(tmp_path, None, WATER_READINGS))
+        if one.claim.id == "water-20"
+    ]
+    assert (judged.verdict, judged.why) == (NOT_RUN, paper_claims.TWO_AGENTS)

@@ -142,7 +142,7 @@ def claims(
 
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
-    """Each claim about a tabular figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
+    """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
     from pdrm.experiments.paper.paper_readings import cells, readings_record
 
     found = cells(folder, seeds)

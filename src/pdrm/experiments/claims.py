@@ -138,6 +138,8 @@ class Judged:
     """How many the paper's figure has."""
     recorded_on: str = ""
     """The device of runs that came with the package and the verdict rests on; nothing: it rests on none."""
+    rests_on: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """The lines that it rests on, and the seeds of each: `maze-5x5, 1-pdRM` -> 0, 1, 2."""
 
     @property
     def knife_edge(self) -> str:
@@ -163,7 +165,8 @@ class Judged:
             for part in self.parts
         ]
         own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.study}
-        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on}
+        lines = {name: list(seeds) for name, seeds in self.rests_on.items()}
+        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on, "rests_on": lines}
         more = {"why": self.why, "chosen_after_results": self.claim.afterwards, "knife_edge": self.knife_edge}
         return {**own, **rests, "parts": parts, **more}
 
@@ -179,7 +182,9 @@ def judge(claim: Claim, evidence: Evidence) -> Judged:
     counts = ((len(curves.seeds), len(study.seed_numbers)) for study, curves in evidence.used)
     seeds, of_seeds = min(counts, default=(None, None))
     devices = {curves.origin.device for _, curves in evidence.used if curves.origin is not None}
-    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds, recorded_on=", ".join(sorted(devices)))
+    rests_on = {f"{curves.panel.name}, {curves.line.name}": curves.seeds for _, curves in evidence.used}
+    recorded_on = ", ".join(sorted(devices))
+    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds, recorded_on=recorded_on, rests_on=rests_on)
 
 
 def write_claims(judged: Sequence[Judged], folder: Path) -> None:

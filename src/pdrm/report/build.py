@@ -28,7 +28,7 @@ from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run import POLICY
 from pdrm.report.page import Section, bullets, details, page
-from pdrm.report.study_section import anchor, seconds_of, study_section
+from pdrm.report.study_section import anchor, processor_seconds_of, seconds_of, study_section
 from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts
 from pdrm.report.verdicts import claims_section, readings_section
 
@@ -169,7 +169,8 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
 def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Markup) -> Section:
     here = [curves for _, curves in lines if curves.origin is None]
     timings = [store.run(spec).timing for curves in here for spec in curves.specs]
-    seconds, when = sum(map(seconds_of, timings)), sorted(timing["finished"] for timing in timings)
+    seconds, busy = sum(map(seconds_of, timings)), sum(map(processor_seconds_of, timings))
+    when = sorted(timing["finished"] for timing in timings)
     data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
     data.append(html("code", "figures/") + " (PDF and PNG)")
     data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
@@ -177,33 +178,33 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
         ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
-        ["runs", f"{len(timings):,}, {seconds / 60:.1f} minutes of one core in all"],
+        [
+            "runs",
+            f"{len(timings):,}; {busy / 60:.1f} minutes of processor time, {seconds / 60:.1f} minutes by the clock, one after the other",
+        ],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
         ["data", join(data, ", ")],
         ["again", again + ": what is done is not repeated"],
     ]
-    return Section("making", "How it was made", table(["", ""], rows) + _longest(here, store))
+    return Section("making", "How it was made", table(["", ""], rows) + _profile(here, store))
 
 
-LONGEST = 8
-"""Lines of the profile."""
-
-
-def _longest(lines: Sequence[Curves], store: Store) -> Markup:
-    """Where the time went: the lines whose runs took longest."""
-    took = [(sum(seconds_of(store.run(spec).timing) for spec in one.specs), one) for one in lines]
+def _profile(lines: Sequence[Curves], store: Store) -> Markup:
+    """Where the processor's time went: for each panel, and for each of its lines, what takes longest first."""
+    took = [(sum(processor_seconds_of(store.run(spec).timing) for spec in one.specs), one) for one in lines]
     whole = sum(seconds for seconds, _ in took)
     if not whole:
         return Markup("")
-    first = sorted(took, key=lambda pair: -pair[0])[:LONGEST]
-    rows = [
-        [
-            one.panel.name,
-            one.line.name,
-            f"{len(one.seeds)}",
-            f"{seconds / len(one.seeds):.1f} s",
-            f"{seconds / whole:.0%}",
-        ]
-        for seconds, one in first
-    ]
-    return html("p", "What took longest:") + table(["panel", "agent", "seeds", "a run", "of all runs"], rows)
+    panels = dict.fromkeys((one.panel.name for one in lines), 0.0)
+    for seconds, one in took:
+        panels[one.panel.name] += seconds
+    rows = []
+    for panel, total in sorted(panels.items(), key=lambda pair: -pair[1]):
+        rows.append([html("b", panel), "all", "", "", f"{total:.1f} s", f"{total / whole:.1%}"])
+        own = sorted((pair for pair in took if pair[1].panel.name == panel), key=lambda pair: -pair[0])
+        for seconds, one in own:
+            runs = len(one.seeds)
+            each = f"{seconds / runs:.2f} s"
+            rows.append(["", one.line.name, f"{runs}", each, f"{seconds:.1f} s", f"{seconds / whole:.1%}"])
+    heads = ["panel", "agent", "seeds", "a run", "all its runs", "of all"]
+    return html("p", "Where the processor's time went:") + table(heads, rows)

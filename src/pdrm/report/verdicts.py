@@ -8,7 +8,7 @@ from typing import Any
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.paper.paper_readings import READINGS, Cell
+from pdrm.experiments.paper.paper_readings import Cell, about_readings
 from pdrm.report.page import Section, badge, bullets, details
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
@@ -73,7 +73,7 @@ def readings_section(cells: Sequence[Cell]) -> Section:
             [html("code", claim), *(_cell(found.get((claim, reading))) for reading in readings)]
             for claim in dict.fromkeys(cell.record["id"] for cell in mine)
         ]
-        told = [f"{one.name}: {one.about}." for one in READINGS if one.figure == figure and one.name in readings]
+        told = [f"{name}: {about}." for name, about in about_readings(figure).items() if name in readings]
         body += html("h3", figure) + bullets(told) + table(["claim", *readings], rows)
     return Section("readings", "Claims under other readings", body)
 

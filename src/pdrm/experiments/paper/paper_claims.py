@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import inf
@@ -12,6 +13,8 @@ import numpy as np
 
 from pdrm.errors import NotRecorded
 from pdrm.experiments.claims import (
+    HOLDS,
+    NOT_RUN,
     Claim,
     Evidence,
     Judged,
@@ -28,6 +31,7 @@ from pdrm.experiments.claims import (
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
+from pdrm.experiments.study import Study
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -189,19 +193,24 @@ EARLY = 0.5
 """The share of training by which an agent that achieves early has learnt."""
 
 
+def _early(evidence: Evidence, panel: str) -> list[Part]:
+    """With the machine the task is achieved, and early."""
+    steps = int(evidence.curves(panel, WITH).at[-1])
+    achieved, learnt = achieves(evidence, panel, WITH), evidence.training(panel, WITH)
+    early = achieved.holds and learnt is not None and learnt <= EARLY * steps
+    return [achieved, Part(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})]
+
+
 def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[Part]:
     """What the paper says of 17 × 17, by the runs of a panel."""
     machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
-    achieved, learnt, steps = achieves(evidence, panel, WITH), evidence.training(panel, WITH), int(machine.at[-1])
     before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
     spreads = {curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)}
     shown = {line: round(spread, 1) for line, spread in spreads.items()}
-    early = achieved.holds and learnt is not None and learnt <= EARLY * steps
     improves = after - before > spreads[RECURRENT]
     gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
     return [
-        achieved,
-        Part(f"{WITH} achieves early", early, {"steps": learnt, "of": steps}),
+        *_early(evidence, panel),
         Part(f"{RECURRENT} improves by more than it varies", improves, gains),
         ends_below(evidence, panel, RECURRENT, [WITH]),
         Part(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
@@ -213,6 +222,29 @@ def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[Part]:
     """What the paper says of 20 × 20, by the runs of a panel."""
     others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
     return [achieves(evidence, panel, WITH), *others]
+
+
+def _two_17(evidence: Evidence, panel: str) -> list[Part]:
+    return [*_early(evidence, panel), ends_below(evidence, panel, WITHOUT, [WITH])]
+
+
+def _two_20(evidence: Evidence, panel: str) -> list[Part]:
+    return [achieves(evidence, panel, WITH), does_not_achieve(evidence, panel, WITHOUT)]
+
+
+BY_TWO_AGENTS = {"water-17": _two_17, "water-20": _two_20}
+"""What of a claim about Figure 5 can be seen without recurrent PPO, by the claim's id."""
+TWO_AGENTS = f"what was run holds, and {RECURRENT} was not run under this reading"
+
+
+def judge_physics(study: Study, evidence: Evidence) -> list[Judged]:
+    """The claims about Figure 5 by a study of other physics, in which recurrent PPO was not run: a claim does not hold if what is
+    seen without it does not; it cannot be seen to hold."""
+    found = []
+    for claim, panel in zip((one for one in CLAIMS if one.id in BY_TWO_AGENTS), study.panels, strict=True):
+        judged = judge(replace(claim, rule=partial(BY_TWO_AGENTS[claim.id], panel=panel.name)), evidence)
+        found.append(replace(judged, verdict=NOT_RUN, why=TWO_AGENTS) if judged.verdict == HOLDS else judged)
+    return found
 
 
 FIRST_DIP, LAST_DIP = 5, 20

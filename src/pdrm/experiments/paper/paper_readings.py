@@ -26,8 +26,8 @@ from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.claims import NOT_RUN, Evidence, Judged
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, sequences_of
-from pdrm.experiments.paper.paper_claims import judge_claims
-from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES
+from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
+from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES, WATER, WATER_READINGS
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
@@ -280,7 +280,7 @@ def judge_reading(reading: Reading | None, figure: str, folder: Path, seeds: int
 
 
 def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
-    """Every claim about a tabular figure under every reading that something is known of."""
+    """Every claim about a figure under every reading that something is known of."""
     recorded: dict[str, dict[str, list[dict[str, Any]]]] = parse_json(RECORDED.read_bytes())
     found, here = list[Cell](), run_here(folder)
     for figure, reading in _each():
@@ -289,7 +289,31 @@ def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
         own = _own(reading, figure, folder, seeds) if run else []
         known = own or recorded.get(figure, {}).get(name, [])
         found += [Cell(figure, name, record, not own) for record in known]
+    return [*found, *_water_cells(folder, seeds)]
+
+
+def _water_cells(folder: Path, seeds: int | None) -> list[Cell]:
+    """The claims about Figure 5, by default and with other physics and rewards: by runs in the folder, or those that came with the package."""
+    found = []
+    for study in (WATER, *WATER_READINGS):
+        evidence = Evidence(folder, seeds, (study,))
+        default = study is WATER
+        judged = judge_claims(evidence, {WATER.name}) if default else judge_physics(study, evidence)
+        name = DEFAULT if default else study.name.removeprefix("water-")
+        known = [one for one in judged if one.parts]
+        found += [Cell(WATER.name, name, one.record(), bool(one.recorded_on)) for one in known]
     return found
+
+
+def about_readings(figure: str) -> dict[str, str]:
+    """The readings of a figure by name, and what each is about.
+
+    >>> about_readings("water")["large-scaled"]
+    'WaterWorld, large, rewards of a thousandth'
+    """
+    if figure == WATER.name:
+        return {study.name.removeprefix("water-"): study.title for study in WATER_READINGS}
+    return {one.name: one.about for one in READINGS if one.figure == figure}
 
 
 def _each() -> Iterator[tuple[str, Reading | None]]:
