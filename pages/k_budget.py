@@ -46,6 +46,8 @@ WORK = ROOT / ".measured/k-budget"
 BUDGETS = (0.25, 0.5, 1.0, 2.0)
 """Seconds that a search is given, one after another until all is decided; and by which the answers of the version before are counted."""
 RANDOM, SEED, SMALL = 200, 14, 50
+COMPARED, ONE = 40, 1.0
+"""The first so many of the random tasks are searched with every budget and by the version before, the others with this budget alone."""
 CAPS = (1_000, 10_000, 100_000, 1_000_000)
 BEGIN, END = "<!-- k-budget -->", "<!-- end of k-budget -->"
 GROUPS = {"catalogue": "the catalogue and the projects of `pdrm new`", "random": "random tasks"}
@@ -88,6 +90,9 @@ for line in sys.stdin:
         try:
             report = check_k(domain, machine, ks=range(5), most=cap)
         except TimeoutError:
+            break
+        except Exception:
+            rows = None  # a machine that it cannot read
             break
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
@@ -148,7 +153,12 @@ def start_driver(program: str, source: Path) -> Iterator[subprocess.Popen[str]]:
             driver.stdin.close()
 
 
-def ask(driver: subprocess.Popen[str], line: list[Any]) -> list[list[float]]:
+def is_compared(name: str) -> bool:
+    """Whether a task is searched with every budget, and by the version before."""
+    return not name.startswith("random-") or int(name.removeprefix("random-")) < COMPARED
+
+
+def ask(driver: subprocess.Popen[str], line: list[Any]) -> list[list[float]] | None:
     """What a driver says about one task."""
     if driver.stdin is None or driver.stdout is None:
         raise RuntimeError("the driver has no pipes")
@@ -157,7 +167,7 @@ def ask(driver: subprocess.Popen[str], line: list[Any]) -> list[list[float]]:
     answer = driver.stdout.readline()
     if not answer:
         raise RuntimeError(f"the driver ended at {line}; its error is above")
-    rows: list[list[float]] = json.loads(answer)
+    rows: list[list[float]] | None = json.loads(answer)
     return rows
 
 
@@ -175,15 +185,18 @@ def measure(before: Path | None) -> dict[str, Any]:
         file = stack.enter_context(done.open("a", encoding="utf-8"))
         shown = stack.enter_context(show_progress(len(tasks), "tasks"))
         for number, (name, domain, machine) in enumerate(tasks):
-            for version in versions:
+            compared = is_compared(name)
+            for version in versions if compared else ("now",):
                 if (version, name) not in rows:
-                    line = [domain, machine, versions[version][2], BUDGETS[-1]]
+                    line = [domain, machine, versions[version][2] if compared else [ONE], BUDGETS[-1]]
                     rows[version, name] = ask(drivers[version], line)
                     file.write(json.dumps([version, name, rows[version, name]]) + "\n")
                     file.flush()
             shown(number + 1, name)
     for version in versions:
-        record[version] = [[name, *row] for name in record["tasks"] for row in rows[version, name]]
+        found = {name: rows[version, name] for name in record["tasks"] if (version, name) in rows}
+        record[version] = [[name, *row] for name in found for row in found[name] or ()]
+        record[f"{version}_tasks"] = [name for name in found if found[name] is not None]
     if before is not None:
         commit = ["git", "-C", str(before), "rev-parse", "--short", "HEAD"]
         record["before_commit"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
@@ -192,8 +205,10 @@ def measure(before: Path | None) -> dict[str, Any]:
 
 def decided(record: dict[str, Any], which: str, group: str) -> list[float]:
     """The mean share of answers that are decided with each budget, or, of the version before, within as many seconds, over the tasks of
-    a group."""
-    tasks = [name for name in record["tasks"] if name.startswith("random-") == (group == "random")]
+    a group that are compared and that both versions can read."""
+    read = set(record.get("before_tasks", record["tasks"]))
+    tasks = [name for name in record["tasks"] if is_compared(name) and name in read]
+    tasks = [name for name in tasks if name.startswith("random-") == (group == "random")]
     shares = []
     for budget in record["budgets"]:
         best = dict.fromkeys(tasks, 0.0)
@@ -240,6 +255,7 @@ def write_lines(record: dict[str, Any]) -> str:
     rows, budgets = record["now"], record["budgets"]
     name, budget, spent, _ = max(rows, key=lambda row: row[2] - row[1])
     late = [row for row in rows if row[2] > row[1]]
+    very = [row for row in late if row[2] > row[1] + 0.1]
     heads = "".join(f" {budget:g} s |" for budget in budgets)
     table = [f"| answers decided within |{heads}", "|---|" + "---|" * len(budgets)]
     for which in ("now", "before"):
@@ -247,14 +263,17 @@ def write_lines(record: dict[str, Any]) -> str:
             shares = "".join(f" {share:.1%} |" for share in decided(record, which, group))
             version = "" if which == "now" else f", before ({record['before_commit']})"
             table.append(f"| {said}{version} |{shares}")
-    whole = {name for name, *_, share in rows if share == 1}
+    compared = [name for name in record["tasks"] if is_compared(name)]
+    given = ", ".join(f"{budget:g}" for budget in budgets)
     said = (
-        f"{len(record['tasks'])} tasks (every finite one of the catalogue, both projects of `pdrm new`, and {RANDOM} random ones) were given {', '.join(f'{budget:g}' for budget in budgets)} seconds in turn, until all was decided: {len(rows):,} searches, "
-        f"and all of them answered; {len(late)} of them after their time, the latest {spent - budget:.2f} s after it (`{name}`, {budget:g} s). A task counts by the share of its 15 answers (k from 0 to 4, three questions) that are yes or no; of {len(whole)} tasks all are."
+        f"{len(record['tasks'])} tasks (every finite one of the catalogue, both projects of `pdrm new`, and {RANDOM} random ones) were searched with a budget of {ONE:g} s, {len(compared)} of them also with others ({given}), until all was decided: "
+        f"{len(rows):,} searches, and all of them answered. {len(late)} took longer than their budget, {len(very)} of them by more than a tenth of a second; the longest {spent - budget:.2f} s longer (`{name}`, {budget:g} s). "
+        f"A task counts below by the share of its 15 answers (k from 0 to 4, three questions) that are yes or no."
     )
     if "before" in record:
-        caps = ", ".join(f"{cap:,}" for cap in CAPS)
-        said += f" Before there was a budget, there was a cap of states: each of {caps} was tried, and the best answer counts that was ready in time."
+        caps, unread = ", ".join(f"{cap:,}" for cap in CAPS), len(compared) - len(record["before_tasks"])
+        said += f" Before there was a budget, there was a cap of states: each of {caps} was tried, and the best answer counts that was ready in time"
+        said += f" ({unread} machines that this version could not read are left out of all lines)." if unread else "."
     lines = [
         BEGIN,
         said,

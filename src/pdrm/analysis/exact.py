@@ -133,6 +133,7 @@ def _write_equations(
     product: FiniteProduct, exact: ExactSteps, gamma: Fraction, x: int, possible: Flags
 ) -> dict[int, Row]:
     """The equations of a state's possible actions."""
+    check_time()
     found, s = {}, int(product.place[x])
     for action in np.flatnonzero(possible).tolist():
         paid, leads = Fraction(0), dict[int, Fraction]()

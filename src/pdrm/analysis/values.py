@@ -153,7 +153,7 @@ def bound_by_top(product: FiniteProduct, discount: float) -> Known:
     for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
         found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
-        few = limit_sweeps(found.size * arrays.next[0].size)
+        few = limit_sweeps(8 * found.size * arrays.next[0].size)  # a step may uncover any of several symbols
         for _ in range(0, 0 if capped else TOP_SWEEPS, few):
             sweeps = min(few, TOP_SWEEPS)
             done = tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, sweeps, sign, found)

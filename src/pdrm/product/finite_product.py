@@ -6,7 +6,7 @@ nobody asked, are the frontier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -164,13 +164,17 @@ class FiniteProduct:
             x = int(self.states.origin[x])
         return int(self.states.via[x]), steps[::-1]
 
-    def explore(self, depth: int | None = None, most: int | None = None) -> None:
+    def explore(
+        self, depth: int | None = None, most: int | None = None, check: Callable[[], None] | None = None
+    ) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
-        begin with more than `most` states."""
+        begin with more than `most` states. check: called before each round; it may raise."""
         edge = self.expandable(self.frontier)
         while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
             if most is not None and len(self) > most:
                 return
+            if check is not None:
+                check()
             self._refuse_if_too_large(len(edge), depth)
             before = len(self)
             self.expand(edge)

@@ -39,7 +39,7 @@ from pdrm.analysis.sufficient_k.questions import (
     count_to_tell_apart,
     describe,
 )
-from pdrm.analysis.time_limit import limit_time, time_left
+from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.values import bound_by_top, check_discount
 from pdrm.errors import BadCertificate, BadSetting, explain_arguments
 from pdrm.product.finite_kernel import END
@@ -62,6 +62,8 @@ ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
 SECONDS = 60.0
 """How long the search takes at most."""
+WHOLE = 0.5
+"""The share of this time within which the whole product must be explored, or a part of it is asked about."""
 EXPLORING = 0.75
 """The share of this time after which exploring ends; then the end of the best policy is sought, and questions are answered."""
 FOLLOWING = 0.85
@@ -284,12 +286,13 @@ class KSearch:
         product = self._new_product()
         if self.depth is not None:
             return product, self.depth
-        product.explore(most=min(CLOSED, self.most, product.most_states))
-        if not product.expandable(product.frontier).size and len(product) <= self.most:
-            return product, None
+        with limit_time(self._until(WHOLE)), suppress(TimeoutError):
+            product.explore(most=min(CLOSED, self.most, product.most_states), check=check_time)
+            if not product.expandable(product.frontier).size and len(product) <= self.most:
+                return product, None
         product = self._new_product()
         each = 1 + int(np.prod(product.next.shape[1:]))  # a state and those it leads to
-        product.explore(most=min(ASKED, self.most // each))
+        product.explore(most=min(ASKED, self.most // each), check=check_time)
         return product, len(product.layers) - 1
 
 

@@ -7,9 +7,9 @@ optimal from the start. Each implies the next. A yes holds to the depth it names
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -43,24 +43,35 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
 
 def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
     """[chosen state]: the number of its class under ~k: same environment state, machine state and top k symbols."""
-    states, stacks = product.states, product.stacks
-    node = states.node[chosen].astype(np.int64)
-    number = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
-    number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    symbols = product.table.move.shape[2]
-    for _ in range(k):
+    for number in islice(_refine(product, chosen), k + 1):
         if number.max(initial=-1) + 1 == len(chosen):
             break  # no two look alike any more
-        number = np.unique(number * symbols + stacks.symbol[node], return_inverse=True)[1].astype(np.int64)
-        node = stacks.parent[node].astype(np.int64)
     return number
 
 
 def count_to_tell_apart(product: FiniteProduct, chosen: Numbers) -> int:
     """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
     height = int(product.stacks.height[product.states.node[chosen]].max(initial=0))
-    apart = lambda k: len(np.unique(classify(product, chosen, k))) == len(chosen)  # noqa: E731
-    return bisect_left(range(min(height, MOST_K)), True, key=apart)
+    most = min(height, MOST_K)
+    apart = (
+        k
+        for k, number in zip(range(most), _refine(product, chosen), strict=False)
+        if number.max(initial=-1) + 1 == len(chosen)
+    )
+    return next(apart, most)
+
+
+def _refine(product: FiniteProduct, chosen: Numbers) -> Iterator[Numbers]:
+    """The classes under ~0, ~1, ~2 and so on, each numbered from 0 on."""
+    states, stacks = product.states, product.stacks
+    node = states.node[chosen].astype(np.int64)
+    number = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
+    number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    symbols = product.table.move.shape[2]
+    while True:
+        yield number
+        number = np.unique(number * symbols + stacks.symbol[node], return_inverse=True)[1].astype(np.int64)
+        node = stacks.parent[node].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
