@@ -167,3 +167,21 @@ def test_a_type_error_from_within_is_left_alone():
     with pytest.raises(TypeError) as raised:
         pdrm.parse(3)
     assert not isinstance(raised.value, pdrm.PdrmError)
+
+
+def test_a_word_may_be_a_text():
+    for name in ("letter", "letter-cra", "treasure-maze"):
+        machine = pdrm.catalogue(name)
+        word = "A A B C" if name != "treasure-maze" else "d d+t -"
+        assert machine.run(word) == machine.run(pdrm.language.parse_word(word))
+
+
+def test_a_file_is_no_text_and_a_text_no_file():
+    for call, fix in (
+        (lambda: pdrm.parse("task.pdrm"), 'pdrm.load("task.pdrm")'),
+        (lambda: pdrm.load("events a\nstart u"), "pdrm.parse"),
+        (lambda: pdrm.load("letter"), 'pdrm.catalogue("letter")'),
+    ):
+        with pytest.raises(pdrm.PdrmError) as raised:
+            call()
+        assert fix in raised.value.fix

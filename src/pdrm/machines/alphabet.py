@@ -63,7 +63,7 @@ class Alphabet:
     def check(self, label: Collection[str]) -> None:
         """Raise unless the label is one of this alphabet's."""
         if not isinstance(label, frozenset | set):
-            fix = 'write frozenset({"a", "t"}), or read a word: pdrm.language.parse_word("a+t -")'
+            fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
             fault = f"event `{event}` of label {label_text(label)} is not one of the machine's events"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from pdrm.lazy import Displayed
+from pdrm.lazy import Displayed, borrow
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Label
 from pdrm.machines.rewards import number_text
@@ -131,10 +131,10 @@ S = TypeVar("S", bound=Read[HasState])
 
 
 def read_word(
-    word: Iterable[Label], alphabet: Alphabet, final: Collection[str], first: S, read: Callable[[S, Label], S]
+    word: Iterable[Label] | str, alphabet: Alphabet, final: Collection[str], first: S, read: Callable[[S, Label], S]
 ) -> Run[S]:
-    """Read a word, each step from the last one, up to a final state if one is reached."""
-    labels = list(word)
+    """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
+    labels = list(borrow("parse_word")(word) if isinstance(word, str) else word)
     for label in labels:
         alphabet.check(label)
     steps = [first]

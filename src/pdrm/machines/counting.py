@@ -205,8 +205,8 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         self.alphabet.check(label)
         return self._step(configuration, label, most_silent)
 
-    def run(self, word: Iterable[Label], most_silent: int = MOST_SILENT_MOVES) -> Run[CountingStep]:
-        """Read a word from the start, up to the final state if one is reached. word: labels, as `parse_word` reads them.
+    def run(self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES) -> Run[CountingStep]:
+        """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -".
         most_silent: silent moves that one step may make."""
         first = self.begin(most_silent)
         return read_word(

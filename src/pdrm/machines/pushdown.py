@@ -113,8 +113,8 @@ class PushdownRewardMachine(PushdownSystem):
         self.alphabet.check(label)
         return self._step(configuration, label)
 
-    def run(self, word: Iterable[Label]) -> Run[Step]:
-        """Read a word from the start, up to the final state if one is reached. word: labels, as `parse_word` reads them."""
+    def run(self, word: Iterable[Label] | str) -> Run[Step]:
+        """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
         return read_word(
             word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
         )

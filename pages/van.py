@@ -1,0 +1,105 @@
+"""What tables and networks make of the van of *Start here*: docs/benchmarks/van.json, and its table in docs/deep.md.
+
+    python -m pages.van         trains (a few minutes of one core) and writes both
+
+The task is the one that the page *Start here* writes, and the networks' settings are those of the Python block in docs/deep.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pdrm
+from pdrm.bench.bench_record import describe_machine
+from pdrm.task import Task
+
+DOCS = Path(__file__).parent.parent / "docs"
+RECORD, PAGE, START = DOCS / "benchmarks/van.json", DOCS / "deep.md", DOCS / "start-here.md"
+BEGIN, END = "<!-- van: written by python -m pages.van -->", "<!-- end of van -->"
+HEADING = "## What to set where rewards are rare"
+SEEDS, EPISODES = 2, 100
+
+
+def find_task(folder: Path) -> Task:
+    """The task, from the files that the page tells its reader to write."""
+    page = START.read_text(encoding="utf-8")
+    for name in ("van.txt", "van.pdrm"):
+        text = page.partition(f"cat > {name} <<'END'\n")[2].partition("\nEND\n")[0]
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    return Task(folder / "van.txt", folder / "van.pdrm")
+
+
+def find_settings() -> dict[str, pdrm.learning.Agent]:
+    """The agents that the page sets, by the names that it gives them."""
+    block = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8").partition(HEADING)[2], re.DOTALL)
+    if block is None:
+        raise LookupError(f"{PAGE} has no Python block under {HEADING!r}")
+    found: dict[str, Any] = {}
+    exec(block[1], found)  # noqa: S102 - the page's own block, which the tests run too
+    return {name: value for name, value in found.items() if isinstance(value, pdrm.learning.Agent)}
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Train every agent with some seeds, and test each run."""
+    task, chosen = find_task(folder), find_settings()
+    agents: dict[str, pdrm.learning.Agent] = {
+        "`cprm`, a table, default settings": pdrm.CpRM(),
+        "`dqn`, default settings": pdrm.DQN(),
+        "`ppo`, default settings": pdrm.PPO(),
+        "`dqn`, set as above": chosen["dqn"],
+        "`ppo`, set as above": chosen["ppo"],
+    }
+    lines = []
+    for name, agent in agents.items():
+        began = time.process_time()
+        runs = pdrm.train(task, agent, seeds=SEEDS, progress=False)
+        found = [run.evaluate(episodes=EPISODES) for run in runs]
+        spent = time.process_time() - began
+        lines.append(
+            {
+                "agent": name,
+                "training": f"{agent.total:,} {agent.unit}",
+                "success": [one["success"] for one in found],
+                "mean_return": [one["mean_return"] for one in found],
+                "seconds": round(spent, 1),
+            }
+        )
+        print(lines[-1], flush=True)  # noqa: T201 - how it goes
+    return {"about": describe_machine(), "episodes": EPISODES, "lines": lines}
+
+
+def table(record: dict[str, Any]) -> str:
+    """How each agent ended."""
+    rows = [
+        f"| agent | training | seeds that always deliver both boxes, in {record['episodes']} tests | mean return of each seed | processor |",
+        "|---|---|---|---|---|",
+    ]
+    for line in record["lines"]:
+        done = sum(share == 1 for share in line["success"])
+        gained = ", ".join(f"{value:.1f}" for value in line["mean_return"])
+        rows.append(
+            f"| {line['agent']} | {line['training']} | {done} of {len(line['success'])} | {gained} | {line['seconds']:.0f} s |"
+        )
+    return "\n".join([*rows, "", "*`python -m pages.van`; compiling is part of the time.*"])
+
+
+def with_table(page: str) -> str:
+    """The page on deep agents, with the table as the record has it."""
+    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
+    return f"{before}{BEGIN}\n{table(json.loads(RECORD.read_text(encoding='utf-8')))}\n{END}{after}"
+
+
+def main() -> None:
+    """Measure and write."""
+    work = DOCS.parent / ".measured/van"
+    work.mkdir(parents=True, exist_ok=True)
+    RECORD.write_text(json.dumps(measure(work), indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
