@@ -11,6 +11,7 @@ from pages.errors import errors_page
 from pages.library import library_page
 from pages.settings import settings_page
 from pages.shaping import shaping_page
+from pages.van import with_table
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
@@ -18,7 +19,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api.md": library_page,
     "benchmarks.md": benchmarks_page,
     "settings.md": settings_page,
-    "deep.md": deep_page,
+    "deep.md": lambda: with_table(deep_page()),
     "shaping.md": shaping_page,
 }
 """File name in docs/ -> what makes its text."""

@@ -36,6 +36,7 @@ def test_machine_success_and_seeds_are_given_as_on_the_command_line(world):
 
 def test_a_replay_shows_both_rewards(world, tmp_path):
     run = pdrm.train(world, machine=TASK, **SHORT)
+    assert run.policy.table()[0].where == world.state_names[0]
     replay = run.replay()
     assert repr(replay) == "<Replay of hall: 1 step, return 0.75, ended in done>"
     assert "reward 0.75   total 0.75" in str(replay)

@@ -618,7 +618,10 @@ class Run:
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
             return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
-        return self._trained().policy
+        policy = self._trained().policy
+        from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - as `_trained`
+
+        return replace(policy, domain=self.spec.task.finite) if isinstance(policy, TabularPolicy) else policy
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,8 @@ class TabularPolicy:
     actions: tuple[str, ...]
     q_table: PolicyTable
     """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
+    domain: FiniteDomain | None = field(default=None, kw_only=True)
+    """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
 
     def __len__(self) -> int:
         return len(self.q_table)
@@ -81,9 +83,9 @@ class TabularPolicy:
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
 
-        domain: where it was learnt, to have the environment's states described.
+        domain: where it was learnt, unless the policy knows it, to have the environment's states described.
         """
-        return tabulate_policy(self.q_table, self._choices, domain)
+        return tabulate_policy(self.q_table, self._choices, self.domain if domain is None else domain)
 
     def _choices(self, _machine_state: str) -> tuple[str, ...]:
         """What the values of a row are about: the actions."""
