@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from pdrm.analysis.optimal import MOST_ACTIONS, find_optimal
+from pdrm.analysis.sufficient_k.certificate import EVERY_STACK
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.questions import EVERY_STACK, QUESTIONS, answer_questions
+from pdrm.analysis.sufficient_k.questions import QUESTIONS, answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine

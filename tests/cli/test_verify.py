@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from pdrm.analysis.sufficient_k.every_stack import EveryStack
+from pdrm.task import Task
 from tests.cli.test_check_k import MACHINE
 
 
@@ -26,6 +28,19 @@ def test_for_people(pdrm, proof):
     assert "paint with machine paint, discount 0.99" in outcome.out
     assert "states alike up to the top 5 symbols have one value" in outcome.out
     assert outcome.err.endswith("next: pdrm train paint --k 5\n")
+
+
+def test_for_every_stack(pdrm, tmp_path):
+    file = tmp_path / "proof.json"
+    EveryStack.of(Task("echo"), 0.99).prove("everywhere", 1).save(file)
+    said = pdrm("verify", file).out
+    assert "some 1-policy is optimal from every state, with every stack" in said
+    assert "6 heads and 5 views of the stack, checked one by one" in said
+    assert json.loads(pdrm("verify", file, "--json").out)["scope"] == "every stack"
+    changed(file, views=json.loads(file.read_text())["views"][1:])
+    refused = pdrm("verify", file)
+    assert refused.code == 2
+    assert "proves nothing: a view of the start is missing" in refused.err
 
 
 def test_for_programs(pdrm, proof):

@@ -312,9 +312,8 @@ def verify(
             raise
         end_with_json(error)
     if as_json:
-        kept = {
-            name: getattr(proof, name) for name in ("question", "k", "depth", "discount", "height", "rule", "guesses")
-        }
+        told = ("question", "k", "scope", "depth", "discount", "height", "rule", "guesses")
+        kept = {name: getattr(proof, name) for name in told}
         named = {"domain": proof.domain, "machine": proof.machine, "states": proof.size}
         print_json({"ok": True, "errors": [], "says": proof.describe(), **named, **kept})
         return

@@ -22,6 +22,8 @@ from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 
 FORMAT = "pdrm certificate 2"
 STACK_FORMAT = "pdrm certificate for every stack 1"
+ALL_STATES, DEPTH, EVERY_STACK = "all states", "depth", "every stack"
+"""What a yes is about: all states that matter, of which there are finitely many; those within some steps; or all, with every stack."""
 SHOWN = 5
 """Guesses that are shown."""
 READABLE = 10_000
@@ -131,6 +133,11 @@ class Certificate:
         return _describe_guesses(self.guesses)
 
     @property
+    def scope(self) -> str:
+        """What the yes is about."""
+        return ALL_STATES if self.depth is None else DEPTH
+
+    @property
     def size(self) -> int:
         """How many states are to be checked."""
         return len(self.states)
@@ -181,6 +188,7 @@ class StackCertificate:
     depth: ClassVar[None] = None
     height: ClassVar[None] = None
     rule: ClassVar[str] = "open"
+    scope: ClassVar[str] = EVERY_STACK
 
     def describe(self) -> str:
         """The statement it proves, in words."""

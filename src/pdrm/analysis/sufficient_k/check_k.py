@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 
 from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
-from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate, format_fraction
+from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, may_apply
 from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
 from pdrm.analysis.sufficient_k.questions import (
-    DEPTH,
-    EVERY_STACK,
     NO,
     QUESTIONS,
     UNDECIDED,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k.certificate import StackCertificate
+from pdrm.analysis.sufficient_k.certificate import ALL_STATES, DEPTH, StackCertificate
 from pdrm.analysis.sufficient_k.from_start import Choice, search_policy
 from pdrm.errors import BadSetting
 from pdrm.machines.tables import Integers
@@ -24,8 +24,6 @@ from pdrm.product.finite_kernel import Flags, Numbers
 from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
-ALL_STATES, DEPTH, EVERY_STACK = "all states", "depth", "every stack"
-"""What a yes is about: all states, of which there are finitely many; those within some steps; or all, with every stack."""
 QUESTIONS = ("same_values", "everywhere", "start")
 MOST_K = 1_000
 """The largest k that is asked about."""
@@ -99,7 +97,7 @@ class Answer:
         """
         if self.verdict != YES:
             return None
-        return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else EVERY_STACK
+        return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else self.proof.scope
 
 
 def answer_questions(optimal: Optimal, k: int) -> dict[str, Answer]:
