@@ -65,6 +65,8 @@ WHOLE = 0.5
 EXPLORING = 0.75
 """The share of this time after which exploring ends; then the end of the best policy is sought, and questions are answered."""
 FOLLOWING = 0.85
+SHARE = 0.3
+"""The share of what is left then that looking for a yes for every stack takes at most."""
 FIRST_KS = range(5)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 
@@ -268,8 +270,9 @@ class KSearch:
                 answers.look_upwards(self.questions)
             answers.ask_nearer()
             if self._ran and self.depth is None and self.optimal.product.bound == Bound():
+                with limit_time(time_left() * SHARE):
+                    answers.ask_every_stack(self.task)
                 answers.ask_higher(self.task)
-                answers.ask_every_stack(self.task)
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
@@ -367,8 +370,7 @@ class _Answers:
         }
         if not asked:
             return
-        with limit_time(time_left() / 2):
-            every = EveryStack.of(task, self.optimal.values.discount)
+        every = EveryStack.of(task, self.optimal.values.discount)
         for question, ks in asked.items() if every else ():
             proof: StackCertificate | None = None
             for k in ks:
