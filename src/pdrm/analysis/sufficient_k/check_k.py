@@ -65,7 +65,7 @@ WHOLE = 0.5
 EXPLORING = 0.75
 """The share of this time after which exploring ends; then the end of the best policy is sought, and questions are answered."""
 FOLLOWING = 0.85
-SHARE = 0.3
+SHARE = 0.5
 """The share of what is left then that looking for a yes for every stack takes at most."""
 FIRST_KS = range(5)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
