@@ -8,6 +8,7 @@ from pages.benchmarks import benchmarks_page
 from pages.commands import commands_page
 from pages.counterfactuals import deep_page
 from pages.errors import errors_page
+from pages.k_budget import k_page
 from pages.library import library_page
 from pages.settings import settings_page
 from pages.shaping import shaping_page
@@ -21,5 +22,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "deep.md": lambda: with_table(deep_page()),
     "shaping.md": shaping_page,
+    "sufficient-k.md": k_page,
 }
 """File name in docs/ -> what makes its text."""
