@@ -88,7 +88,7 @@ EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The variable that says how many seconds pass between two checkpoints."""
 SHARE_FOR_CHECKPOINTS = 0.1
 """Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
-FACTS = ("epsilon", "steps", "rows", "cut_off")
+FACTS = ("epsilon", "steps", "rows", "numbers", "cut_off")
 """What learners say of themselves at the end."""
 STANDARD_ERROR = 2
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None

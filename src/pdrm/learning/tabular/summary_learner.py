@@ -56,7 +56,7 @@ class SummaryLearner:
         self.ends = (*self.machine.states, *self.machine.final)
         self.table = tabulate(self.machine, self.domain.labels)
         self.world = nothing_known(self.domain.states, len(self.domain.actions))
-        self.episodes = self.steps = 0
+        self.episodes = self.steps = self.most = 0
         self.summaries = self._begin()
         self._guess = guess_labels(self.world, len(self.domain.labels))
         self._stale = False
@@ -86,13 +86,14 @@ class SummaryLearner:
             self.domain.check_shares(where)
             rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
             found += [self.play(where, rng, train=False) for _ in range(self.agent.test_episodes)]
+        self.most = max(self.most, self.numbers)
         returns, steps, ends = zip(*found, strict=True)
         names = np.array(self.ends)
         return [Test(self.done, np.array(returns), np.array(steps, np.int64), names[list(ends)])]
 
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""
-        counts = np.array([self.episodes, self.steps], np.int64)
+        counts = np.array([self.episodes, self.steps, self.most], np.int64)
         return {"counts": counts, **world_arrays(self.world)}
 
     def restore(self, snapshots: list[Arrays]) -> None:
@@ -100,7 +101,7 @@ class SummaryLearner:
         (arrays,) = snapshots
         counts = arrays.get("counts")
         need(
-            (counts is not None and counts.dtype == np.int64 and counts.shape == (2,), "its counts are none"),
+            (counts is not None and counts.dtype == np.int64 and counts.shape == (3,), "its counts are none"),
             (
                 counts is not None and bool((counts >= 0).all()) and counts[0] <= self.total,
                 "its counts are out of range",
@@ -109,7 +110,7 @@ class SummaryLearner:
         world = check_world(arrays, self.domain.states, len(self.domain.actions), len(self.domain.labels))
         self.world = world
         assert counts is not None  # noqa: S101 - looked at above
-        self.episodes, self.steps = (int(count) for count in counts)
+        self.episodes, self.steps, self.most = (int(count) for count in counts)
         self.summaries, self._stale = self._begin(), False
         self._best.clear()
 
@@ -118,8 +119,8 @@ class SummaryLearner:
         self.policy(about).save(path)
 
     def facts(self, _run: int) -> dict[str, float]:
-        """Where the run stands, in numbers; `rows` are the lines of its operators."""
-        return {"steps": float(self.steps), "rows": float(self.summaries.size.lines)}
+        """Where the run stands, in numbers; `rows` are the lines of its operators, `numbers` the most that it had in memory at a test."""
+        return {"steps": float(self.steps), "rows": float(self.summaries.size.lines), "numbers": float(self.most)}
 
     def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
         """What was learnt so far."""
@@ -129,8 +130,10 @@ class SummaryLearner:
 
     @property
     def numbers(self) -> int:
-        """Numbers that are kept: the operators, and the experienced moves."""
-        return self.summaries.size.numbers + sum(array.size for array in self.world)
+        """Numbers in memory: every array of the operators, those in reserve included, of the experienced moves and of the machine."""
+        store, scale = self.summaries.store, self.summaries.scale
+        parts = (*store, *store.edges, *scale, *self.world, *self.table, *self.summaries.heads)
+        return sum(part.size for part in parts if isinstance(part, np.ndarray))
 
     # --- Episodes
 
