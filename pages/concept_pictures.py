@@ -66,6 +66,8 @@ def pictures() -> dict[str, Picture | GraphPicture]:
         "summary-lines.svg": Picture(summaries.lines_plot, summaries.shown_lines()),
         "summary-composition.svg": Picture(summaries.composition_plot, summaries.shown_composition()),
         "summary-growth.svg": Picture(summaries.growth_plot, summaries.growth()),
+        "summary-mazes.svg": Picture(summaries.mazes_plot, summaries.mazes()),
+        "summary-deliveries.svg": Picture(summaries.deliveries_plot, summaries.deliveries()),
         "concept-curves.svg": Picture(
             lambda *_: panel_plot([one.to_plot() for one in curves]), tuple(map(shown.tested, curves))
         ),

@@ -13,6 +13,7 @@ from pages.library import library_page
 from pages.settings import settings_page
 from pages.shaping import shaping_page
 from pages.van import with_table
+from pages.summary_study import summaries_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
@@ -23,5 +24,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "deep.md": lambda: with_table(deep_page()),
     "shaping.md": shaping_page,
     "sufficient-k.md": k_page,
+    "summaries.md": summaries_page,
 }
 """File name in docs/ -> what makes its text."""

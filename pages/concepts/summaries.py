@@ -1,4 +1,4 @@
-"""Summaries: the lines of one stack symbol, how two symbols compose, and what solving takes as the maze grows."""
+"""Summaries: the lines of one stack symbol, how two symbols compose, what solving takes as the maze grows, and the agent beside others."""
 
 from __future__ import annotations
 
@@ -103,8 +103,12 @@ def _draw_way(axes: Any, at: tuple[float, float], way: Way) -> None:  # noqa: AN
 
 
 def growth() -> tuple[dict[str, Any], ...]:
-    """What was measured (`python -m pages.summary_growth`)."""
-    return tuple(json.loads(RECORD.read_text(encoding="utf-8")))
+    """What was measured (`python -m pages.summary_study growth`)."""
+    return _recorded("growth")
+
+
+def _recorded(part: str) -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(RECORD.read_text(encoding="utf-8"))[part])
 
 
 def growth_plot(*rows: dict[str, Any]) -> Figure:
@@ -119,4 +123,72 @@ def growth_plot(*rows: dict[str, Any]) -> Figure:
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK)
+    return figure
+
+
+def mazes() -> tuple[dict[str, Any], ...]:
+    """What was measured (`python -m pages.summary_study mazes`)."""
+    return _recorded("mazes")
+
+
+def mazes_plot(*rows: dict[str, Any]) -> Figure:
+    """The episodes that each seed needed, by task: one agent above the other."""
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes, tasks = figure.subplots(), list(dict.fromkeys(row["task"] for row in rows))
+    lines = list(dict.fromkeys(row["line"] for row in rows))
+    names = {line: "summary" if "summary" in line else "1-CpRM" for line in lines}
+    never = 2 * max(row["episodes"] for row in rows)
+    for row in rows:
+        place, colour = lines.index(row["line"]), COLOURS[lines.index(row["line"])]
+        needed = [never if count is None else count for count in row["needed"]]
+        height = -tasks.index(row["task"]) + 0.17 - 0.34 * place + np.linspace(-0.1, 0.1, len(needed))
+        label = names[row["line"]] if row["task"] == tasks[0] else None
+        axes.scatter(needed, height, s=22, color=colour, alpha=0.75, label=label, linewidths=0)
+    axes.set(xscale="log", xlabel="training episodes needed", yticks=[-place for place in range(len(tasks))])
+    axes.set_yticklabels(tasks)
+    axes.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+    axes.grid(visible=True, axis="x", color="#e4e2dc", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK)
+    if any(count is None for row in rows for count in row["needed"]):
+        axes.axvline(never, color=SOFT, linewidth=0.8, linestyle=":")
+        axes.text(never, 0.55, "never", ha="center", va="bottom", color=SOFT, fontsize=8)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def deliveries() -> tuple[dict[str, Any], ...]:
+    """What was measured (`python -m pages.summary_study deliveries`)."""
+    return _recorded("deliveries")
+
+
+def deliveries_plot(*rows: dict[str, Any]) -> Figure:
+    """The median share of the optimum that each agent has, by the number of deliveries."""
+    figure = Figure(figsize=(7, 3.4), layout="constrained")
+    counts, agents = (list(dict.fromkeys(row[name] for row in rows)) for name in ("deliveries", "agent"))
+    for place, (axes, count) in enumerate(zip(figure.subplots(1, len(counts), sharey=True), counts, strict=True)):
+        mine = [row for row in rows if row["deliveries"] == count]
+        kept = [100 * (1 - row["lost_median"]) for row in mine]
+        shades = [COLOURS[0] if row["agent"] == "summary" else SOFT for row in mine]
+        axes.barh(range(len(mine)), np.maximum(kept, 0), color=shades, height=0.65)
+        for at, (row, share) in enumerate(zip(mine, kept, strict=True)):
+            said = (
+                f"{share:.1f} %"
+                if row["finished"] == row["sequences"]
+                else f"{share:.1f} %, {row['finished']} of {row['sequences']} done"
+            )
+            axes.text(
+                max(share, 0) + 2 if share < 60 else 2,
+                at,
+                said,
+                va="center",
+                fontsize=7,
+                color=INK if share < 60 else "white",
+            )
+        axes.set(xlim=(0, 102), title=f"{count:,} deliveries", xlabel="% of the optimum")
+        axes.set_yticks(range(len(agents)), agents, fontsize=8)
+        axes.tick_params(colors=INK, labelleft=not place)
+        axes.spines[["top", "right"]].set_visible(False)
+        if not place:
+            axes.invert_yaxis()
     return figure

@@ -1,14 +1,21 @@
 """Studies as data: their runs, their order, and what is refused."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pdrm
-from pdrm.errors import BadSetting, BadStudy, CannotOpen, PdrmError, UnknownMachine, UnknownStudy
+from pdrm.errors import BadSetting, BadStudy, CannotOpen, NotRecorded, PdrmError, UnknownMachine, UnknownStudy
+from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper.paper_figures import ON_REQUEST, STUDIES, figures
-from pdrm.experiments.study import Study, plan
+from pdrm.experiments.paper import recorded
+from pdrm.experiments.paper.paper_claims import CLAIMS
+from pdrm.experiments.paper.paper_figures import FOUND, ON_REQUEST, STUDIES, SUMMARY, figures
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study, plan, run_study
+from pdrm.files import ensure_folder
 from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import MOST_SEEDS
 from tests.experiments.small import small_study
@@ -135,3 +142,35 @@ def test_tasks_times_agents_times_seeds():
         spec.agent.learning_rate for panel, line, spec in study.runs() if line.name == "cprm" and panel.name == "letter"
     }
     assert named == {0.01}  # an agent by name has the paper's settings
+
+
+def test_what_is_ours_alone_is_no_part_of_a_claim_and_not_run_unless_named():
+    assert FOUND.name not in {study.name for study in figures([])} | {claim.study for claim in CLAIMS}
+    assert SUMMARY not in {line.name for study in STUDIES for _, line in study.lines()}
+    of_the_paper = {panel.domain for study in STUDIES for panel in study.panels}
+    assert {panel.domain for panel in FOUND.panels} == of_the_paper - {"letter", "paint"}
+    assert all(line.ours for _, line in FOUND.lines())
+
+
+def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path / "recorded")
+    study = replace(
+        FOUND,
+        name="kept",
+        seeds=2,
+        panels=(replace(FOUND.panels[0], lines=(Line(name="summary", agent="summary", settings={"episodes": 2}),)),),
+    )
+    (panel,), store = study.panels, Store.below(tmp_path / "report")
+    with pytest.raises(NotRecorded):
+        recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
+    run_study(study, tmp_path / "report")
+    shutil.copy(Path(recorded.__file__).parent / "recorded" / recorded.READINGS, ensure_folder(tmp_path / "recorded"))
+    shutil.copy(
+        (Path(recorded.__file__).parent / "recorded" / recorded.READINGS).with_suffix(".json"), tmp_path / "recorded"
+    )
+    recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
+    kept = recorded.recorded_curves(study, panel, panel.lines[0])
+    made = curves_of(panel, panel.lines[0], study.seed_numbers, store)
+    assert (kept.unit, kept.seeds, kept.at.tolist()) == ("episodes", (0, 1), made.at.tolist())
+    assert kept.returns[:, :, 0].tolist() == made.returns.mean(axis=2).tolist()
+    assert (kept.origin.device, kept.origin.version) == ("a core", pdrm.__version__)

@@ -28,7 +28,7 @@ OTHERS = {"errors", "files"}
 CONCEPTS = list(dict.fromkeys(OF_FOLDERS.values()))
 NAMES = sorted(path.name for path in (DOCS / "images").glob("concept-*.svg"))
 EARLIER = {"letter.svg", "trace.svg", "witness-maze-5x5.svg", "sizes-maze-10x10.svg"}
-EARLIER |= {f"summary-{name}.svg" for name in ("lines", "composition", "growth")}
+EARLIER |= {f"summary-{name}.svg" for name in ("lines", "composition", "growth", "mazes", "deliveries")}
 
 
 def test_every_folder_has_a_page():

@@ -291,7 +291,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy, water-scaled (deep agents); deliver-longer; or readings. [all but water, longer and readings]"
+            "water-off-policy, water-scaled (deep agents); ours (agent summary); deliver-longer; or readings. "
+            "[all but water, ours, longer and readings]"
         ),
     ] = None,
     reading: Annotated[
@@ -317,7 +318,7 @@ def reproduce(
     from pdrm.experiments.claims import CLAIMS, Evidence, write_claims
     from pdrm.experiments.execution import Workers
     from pdrm.experiments.paper.paper_claims import judge_claims
-    from pdrm.experiments.paper.paper_figures import DEEP, figures
+    from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
     from pdrm.experiments.paper.recorded import known_lines
     from pdrm.report.build import write_report
 
@@ -330,7 +331,7 @@ def reproduce(
     print_claims(judged, details=False)
     lines = outcome.lines
     if not figure:
-        lines = known_lines([*studies, *DEEP], evidence.store)
+        lines = known_lines([*studies, FOUND, *DEEP], evidence.store)
         typer.echo("proving which k is enough, counting tables (once)")
     write_report(lines, judged, evidence, theory=not figure)  # what can be proved takes a minute
     for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):

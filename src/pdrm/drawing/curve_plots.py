@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[np.float64]
 STYLES = ("-", "--", ":", "-.")
 PANELS_IN_A_ROW = 2
+EARLY = 0.9
+"""A line whose training ends before this share of the longest is marked where it does."""
 NAMED = {
     "pdRM": "#0072b2",
     "1-pdRM": "#d55e00",
@@ -34,6 +36,7 @@ NAMED = {
     "0-pdRM (ours)": "#000000",
     "1-CpRM, deduplicated (ours)": "#aa3377",
     "CpRM, co-observed (ours)": "#117733",
+    "summary (ours)": "#7b2cbf",
     "3-pdRM": "#009e73",
     "4-pdRM": "#cc79a7",
     "5-pdRM": "#0072b2",
@@ -144,9 +147,12 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
     for place, unit in enumerate(dict.fromkeys(line.unit for line in lines)):
         own = axes.twiny() if place else axes
         some = [line for line in lines if line.unit == unit]
+        end = max(int(line.at[-1]) for line in some)
         for line in some:
             style = "--" if line.dashed else "-"
             _draw_curve(own, line, color=shades[line.colour_key], label=line.name, linestyle=style)
+            if line.at[-1] < EARLY * end:
+                _go_on(own, line, end, shades[line.colour_key])
         _finish(own, some)
     _add_legend(axes, len(lines))
 
@@ -156,6 +162,13 @@ def _draw_curve(axes: Axes, line: CurveLine, *, band: bool = True, **style: Any)
     axes.plot(line.at, line.middle, linewidth=1.6, marker=marker, **style)
     if band:
         axes.fill_between(line.at, line.low, line.high, color=style["color"], alpha=0.15, linewidth=0)
+
+
+def _go_on(axes: Axes, line: CurveLine, end: int, colour: str) -> None:
+    """A line whose training ends long before that of others: a mark where it does, and dots from there on."""
+    last = line.middle[-1]
+    axes.plot([line.at[-1], end], [last, last], color=colour, linestyle=":", linewidth=1.6)
+    axes.plot(line.at[-1:], line.middle[-1:], color=colour, marker="D", markersize=5, clip_on=False, zorder=5)
 
 
 def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:

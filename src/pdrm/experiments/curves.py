@@ -35,6 +35,8 @@ class Origin(NamedTuple):
     """For all runs of the command's program, side by side."""
     timesteps: int
     """In all of these runs."""
+    version: str = "0.1"
+    """Of pdrm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

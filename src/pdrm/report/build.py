@@ -19,7 +19,7 @@ from pdrm.errors import NotRecorded, explain_arguments
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
-from pdrm.experiments.paper.paper_figures import EVERY, WATER_TUNED
+from pdrm.experiments.paper.paper_figures import EVERY, FOUND, STUDIES, SUMMARY, WATER_TUNED
 from pdrm.experiments.paper.paper_readings import cells
 from pdrm.experiments.paper.recorded import known_lines
 from pdrm.experiments.store import Store
@@ -57,8 +57,10 @@ def write_report(lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, 
     figures = ensure_folder(folder / FIGURES)
     studies = _by_study(lines)
     sections = [claims_section(judged, {study.name: anchor(study) for study, _ in studies})]
+    beside = _find_beside(evidence)
     for study, mine in studies:
-        sections.append(study_section(study, mine, store, figures, _by_our_settings(study, evidence)))
+        own = beside if study.name in {one.name for one in STUDIES} else None
+        sections.append(study_section(study, mine, store, figures, _by_our_settings(study, evidence), own))
     sections.append(_episodes_section([curves for _, curves in lines], store))
     if theory:
         sections.append(readings_section(cells(folder, evidence.seeds)))
@@ -115,6 +117,12 @@ def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None =
 def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:
     studies = {study.name: study for study, _ in lines}
     return [(study, [curves for of, curves in lines if of.name == name]) for name, study in studies.items()]
+
+
+def _find_beside(evidence: Evidence) -> dict[str, Curves]:
+    """By the name of the task: the agent that is ours, to be drawn into the paper's figures."""
+    lines = known_lines([FOUND.seeded(evidence.seeds)], evidence.store)
+    return {curves.panel.task.name: curves for _, curves in lines if curves.line.name == SUMMARY}
 
 
 def _counts(judged: Sequence[Judged], lines: Lines) -> Markup:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 FILES = ("pdf", "png")
 NOTHING = "–"
+NOT_IN_THE_PAPER = "summary (ours, not in the paper)"
+"""The line that is drawn beside those of the paper's figures."""
 
 
 def anchor(study: Study) -> str:
@@ -33,8 +36,16 @@ def anchor(study: Study) -> str:
     return f"study-{_plain_name(study.name)}"
 
 
-def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: Path, more: str = "") -> Section:
-    """A study's figures, also written as files to a folder; `more` stands at its end."""
+def study_section(  # noqa: PLR0913, PLR0917 - what it shows, where from, where to
+    study: Study,
+    lines: Sequence[Curves],
+    store: Store,
+    folder: Path,
+    more: str = "",
+    beside: Mapping[str, Curves] | None = None,
+) -> Section:
+    """A study's figures, also written as files to a folder; `more` stands at its end. beside: by the name of a task, what is ours and
+    not one of the study's lines, but drawn among them."""
     panels = [(panel, [curves for curves in lines if curves.panel.name == panel.name]) for panel in study.panels]
     shown = [(panel, mine) for panel, mine in panels if mine]
     parts = [html("p", note) for note in (NOTES.get(study.name),) if note]
@@ -44,7 +55,8 @@ def study_section(study: Study, lines: Sequence[Curves], store: Store, folder: P
         paper = [[curves.to_plot() for curves in mine if not curves.line.ours] for _, mine in shown]
         caption = f"{study.figure}: the paper's agents, all maps"
         parts.append(_plot(overview_plot(paper), f"{study.name}-overview", folder, caption))
-    parts += [_panel(panel, mine, store, folder) for panel, mine in shown]
+    extra = {} if beside is None else beside
+    parts += [_panel(panel, mine, store, folder, extra.get(panel.task.name)) for panel, mine in shown]
     return Section(anchor(study), study.title or study.name, join([*parts, more]))
 
 
@@ -58,8 +70,9 @@ def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
     said = f" {which}Not run here: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
     commands = (html("div", html("code", command)) for command in dict.fromkeys(one.command for one in origins))
     again = html("code", f"pdrm reproduce {study.name}")
+    versions = ", ".join(sorted({origin.version for origin in origins}))
     return html("p", badge("recorded"), said, again, " makes your own runs.") + details(
-        "the command that made the record, in version 0.1", *commands
+        f"the command that made the record, in version {versions}", *commands
     )
 
 
@@ -72,14 +85,17 @@ def _seeds(lines: Sequence[Curves]) -> str:
     return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
 
 
-def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path) -> Markup:
+def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, beside: Curves | None) -> Markup:
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
+    drawn = [one.to_plot() for one in lines]
+    drawn += [] if beside is None else [replace(beside.to_plot(), name=NOT_IN_THE_PAPER)]
     return join(
         (
             html("h3", title),
-            _plot(panel_plot([one.to_plot() for one in lines]), panel.name, folder, f"{title}: median and quartiles"),
-            _results(lines, store),
+            _plot(panel_plot(drawn), panel.name, folder, f"{title}: median and quartiles"),
+            _results(lines, store, beside),
             _notes(lines),
+            _beside(beside),
             _improvements(lines),
             details("settings, and how each run was made", _settings(lines, store)),
         )
@@ -100,10 +116,24 @@ def _plain_name(name: str) -> str:
 # --- The numbers behind the curves
 
 
-def _results(lines: Sequence[Curves], store: Store) -> Markup:
+def _results(lines: Sequence[Curves], store: Store, beside: Curves | None) -> Markup:
     heads = ["agent", "k", "return (quartiles)", "mapped return (95 % interval)", "achieved (episodes)"]
     heads += [f"{_unit(lines) or 'training'} to learn", "rows", "seconds"]
-    return table(heads, [_result(curves, lines, store) for curves in lines], numbers=range(2, len(heads)))
+    rows = [_result(curves, lines, store) for curves in lines]
+    rows += [] if beside is None else [[NOT_IN_THE_PAPER, *_result(beside, lines, store)[1:]]]
+    return table(heads, rows, numbers=range(2, len(heads)))
+
+
+def _beside(curves: Curves | None) -> Markup:
+    """Where the line that is not one of the study's comes from."""
+    if curves is None:
+        return Markup("")
+    made = "made here" if curves.origin is None else f"recorded on {curves.origin.device}"
+    said = (
+        f"{NOT_IN_THE_PAPER}: the diamond is where its training ended, after {number(float(curves.at[-1]))} {curves.unit}, and the dotted line goes "
+        f"on from there. It is not one of this study's lines, and no claim is judged by it. {len(curves.seeds)} runs, {made}; "
+    )
+    return html("p", said, html("code", "pdrm reproduce ours"), " makes your own.", class_="soft")
 
 
 def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:

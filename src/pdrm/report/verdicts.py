@@ -136,6 +136,7 @@ COLUMNS = {
     "CpRM": "CpRM",
     "1-CpRM": "1-CpRM",
     "1-CpRM, ours": "1-CpRM, deduplicated (ours)",
+    "summary, ours": "summary (ours)",
     "hier. 1": "hierarchical 1-pdRM",
     "Q-CRA": "Q-CRA",
     "CQL-CRA": "CQL-CRA",
@@ -144,8 +145,9 @@ COLUMNS = {
 
 
 def results_markdown(lines: Sequence[Curves], columns: Mapping[str, str] | None = None) -> str:
-    """The table in Markdown, with the columns given or one for each line; "9/10": on nine of ten seeds."""
-    chosen = columns or {curves.line.name: curves.line.name for curves in lines}
+    """The table in Markdown, with those of the columns given that have something in them, or one for each line; "9/10": on nine of ten seeds."""
+    shown = {curves.line.name: curves.line.name for curves in lines}
+    chosen = {name: line for name, line in (columns or shown).items() if line in shown}
     found = {(one.panel.name, one.line.name): f"{one.achieving}/{len(one.seeds)}" for one in lines}
     panels = dict.fromkeys(curves.panel.name for curves in lines)
     results = [[f"`{panel}`", *(found.get((panel, line), "") for line in chosen.values())] for panel in panels]
