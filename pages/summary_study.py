@@ -120,7 +120,8 @@ def measure(size: int) -> dict[str, Any]:
 
 def measure_growth(_folder: Path) -> list[dict[str, Any]]:
     """Solve all mazes, with everything compiled."""
-    measure(min(SIZES))  # compiles
+    for size in SIZES[:2]:  # compiles; the smallest needs no more room, so not everything
+        measure(size)
     return [measure(size) for size in SIZES]
 
 

@@ -118,7 +118,10 @@ def growth_plot(*rows: dict[str, Any]) -> Figure:
     for place, (name, what) in enumerate((("seconds", "seconds to solve"), ("numbers", "numbers kept"))):
         axes = figure.add_subplot(1, 2, place + 1)
         axes.plot(sizes, [row[name] for row in rows], marker="o", color=COLOURS[place], linewidth=1.8)
-        axes.set(xscale="log", yscale="log", xticks=sizes, xlabel="cells a side", title=what)
+        for row in rows:
+            said = f"{row[name]:,}" if place else f"{row[name]:.2g} s"
+            axes.annotate(said, (row["size"], row[name]), (-4, 5), textcoords="offset points", ha="right", fontsize=8)
+        axes.set(xscale="log", yscale="log", xlim=(2.5, 50), xticks=sizes, xlabel="cells a side", title=what)
         axes.set_xticklabels([str(size) for size in sizes])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)

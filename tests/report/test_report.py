@@ -3,18 +3,21 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from pdrm.experiments.claims import Evidence
 from pdrm.experiments.paper.paper_claims import CLAIMS, judge_claims
-from pdrm.experiments.paper.paper_figures import DEEP, figures
+from pdrm.experiments.paper.paper_figures import BESIDE_SUMMARY, DEEP, FOUND, MAZE, SUMMARY, figures
 from pdrm.experiments.paper.recorded import known_lines
+from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.report import theory_section as theory
 from pdrm.report.build import write_report
+from pdrm.report.study_section import study_section
 from tests.experiments.small import keep_small_sizes
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -125,6 +128,20 @@ def test_what_was_not_run_here_says_so(page):
     assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
     assert re.search(r"<td>PPO</td><td>none</td><td class=\"n\">21,701 \(", part)
     assert "<li>holds: PPO + 1-pdRM achieves early</li>" in part  # tuned, as the paper found
+
+
+def test_what_is_ours_is_drawn_into_the_papers_figures(tmp_path):
+    """As it came with the package: in the plot, in the table, and said to be ours; the study's lines are judged without it."""
+    known = {curves.line.name: curves for _, curves in known_lines([FOUND], Store.below(tmp_path)) if curves.panel is FOUND.panels[0]}
+    other = replace(known[BESIDE_SUMMARY], panel=MAZE.panels[0])
+    shown = [study_section(MAZE, [other], Store.below(tmp_path), tmp_path, beside=beside)
+             for beside in (None, {"maze-5x5": known[SUMMARY]})]  # fmt: skip
+    plain, both = (str(section.body) for section in shown)
+    assert "not in the paper" not in plain
+    assert "<td>summary (ours, not in the paper)</td><td>full</td>" in both
+    assert "10 of 10 (100 %)" in both[both.index("summary (ours, not in the paper)") :]
+    assert "no claim is judged by it" in both
+    assert both.partition("who ends better")[2].find("not in the paper") == -1
 
 
 def test_figures_have_their_numbers(page):
