@@ -130,6 +130,12 @@ def measure_growth(_folder: Path) -> list[dict[str, Any]]:
 MAZES = ("maze", "multi")
 
 
+def find_first(curves: Curves) -> list[int | None]:
+    """[seed]: the training episodes before the first test all of whose episodes achieve the task; None: there is none."""
+    achieved = (curves.success == 1).all(axis=2)
+    return [int(curves.at[seed.argmax()]) if seed.any() else None for seed in achieved]
+
+
 def find_needed(curves: Curves) -> list[int | None]:
     """[seed]: the training episodes after which every episode of every test achieves the task; None: the last test does not."""
     achieved = (curves.success == 1).all(axis=2)
@@ -160,6 +166,7 @@ def measure_mazes(folder: Path) -> list[dict[str, Any]]:
                 "line": line.name,
                 "episodes": int(curves.at[-1]),
                 "test_every": int(curves.at[1] - curves.at[0]),
+                "first": find_first(curves),
                 "needed": find_needed(curves),
                 "numbers": [_count_numbers(run.result, len(panel.task.finite.actions)) for run in runs],
                 "processor_seconds": [run.timing["processor_seconds"] for run in runs],
@@ -175,20 +182,26 @@ def _count_numbers(result: dict[str, Any], actions: int) -> int:
 
 def mazes_table(rows: list[dict[str, Any]]) -> str:
     """Both agents on each maze."""
-    heads = ("task", "agent", "seeds that achieve it", "episodes needed: median (least to most)", "numbers in memory, at most",
-             "processor seconds, median")  # fmt: skip
+    heads = ("task", "agent", "first achieved after", "achieved for good after", "seeds that end so",
+             "numbers in memory, at most", "processor seconds")  # fmt: skip
     lines = []
     for row in rows:
-        needed = [count for count in row["needed"] if count is not None]
-        ordered = sorted(float("inf") if count is None else count for count in row["needed"])
-        middle = statistics.median(ordered)
-        spread = f"{ordered[0]:,.0f} to {'never' if ordered[-1] == float('inf') else f'{ordered[-1]:,.0f}'}"
-        episodes = "never" if middle == float("inf") else f"{middle:,.1f}".removesuffix(".0")
-        achieved = f"{len(needed)} of {len(row['needed'])}"
-        seconds = f"{statistics.median(row['processor_seconds']):.1f}"
         name = "`summary`" if row["line"] == SUMMARY else "1-CpRM"
-        lines.append((row["task"], name, achieved, f"{episodes} ({spread})", f"{max(row['numbers']):,}", seconds))
+        achieved = f"{sum(count is not None for count in row['needed'])} of {len(row['needed'])}"
+        seconds = f"{statistics.median(row['processor_seconds']):.1f}"
+        counts = (_say_counts(row[what]) for what in ("first", "needed"))
+        lines.append((row["task"], name, *counts, achieved, f"{max(row['numbers']):,}", seconds))
     return markdown(Grid(heads, lines))
+
+
+def _say_counts(counts: list[int | None]) -> str:
+    """The median, and from the least to the most; a seed that never got there is later than all others."""
+    ordered = sorted(float("inf") if count is None else count for count in counts)
+    middle, least, most = (
+        "never" if count == float("inf") else f"{count:,.1f}".removesuffix(".0")
+        for count in (statistics.median(ordered), ordered[0], ordered[-1])
+    )
+    return f"{middle} ({least} to {most})"
 
 
 # --- Deliveries: four in training, many in tests

@@ -132,7 +132,11 @@ def test_what_was_not_run_here_says_so(page):
 
 def test_what_is_ours_is_drawn_into_the_papers_figures(tmp_path):
     """As it came with the package: in the plot, in the table, and said to be ours; the study's lines are judged without it."""
-    known = {curves.line.name: curves for _, curves in known_lines([FOUND], Store.below(tmp_path)) if curves.panel is FOUND.panels[0]}
+    known = {
+        curves.line.name: curves
+        for _, curves in known_lines([FOUND], Store.below(tmp_path))
+        if curves.panel is FOUND.panels[0]
+    }
     other = replace(known[BESIDE_SUMMARY], panel=MAZE.panels[0])
     shown = [study_section(MAZE, [other], Store.below(tmp_path), tmp_path, beside=beside)
              for beside in (None, {"maze-5x5": known[SUMMARY]})]  # fmt: skip
