@@ -12,8 +12,8 @@ from pages.k_budget import k_page
 from pages.library import library_page
 from pages.settings import settings_page
 from pages.shaping import shaping_page
-from pages.van import with_table
 from pages.summary_study import summaries_page
+from pages.van import with_table
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
