@@ -99,4 +99,4 @@ def test_every_extra_for_users_has_a_purpose():
     import tomllib
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) - {"dev"} <= set(doctor.FOR)
+    assert set(project["optional-dependencies"]) - {"all", "dev"} <= set(doctor.FOR)

@@ -435,7 +435,7 @@ class Deep(Agent):
     """Whether it chooses actions that are vectors; None: either kind."""
 
     total_timesteps: Number = 100_000
-    """Steps of training, over all environments; the schedules refer to it."""
+    """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
     n_envs: int = 8
     """Environments side by side."""
     learning_rate: Number = 3e-4
