@@ -44,7 +44,7 @@ from pdrm.learning.agents import agent_for
 from pdrm.learning.run import POLICY, Learner, Run, RunSpec, train
 from pdrm.task import Task
 
-CASES = 2_000
+CASES = 10_000
 SECONDS, MEMORY = 10, 2**30
 """What one case may take, and how much more memory than before they began."""
 PLAIN_PYTHON = {"NUMBA_DISABLE_JIT": "1", "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
