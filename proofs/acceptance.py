@@ -109,9 +109,9 @@ def _looks_at(rule: Transition, top: str) -> bool:
 
 
 def _strongest(rules: list[Transition]) -> Transition:
-    """The rule that does not say `z`, or the only one."""
-    assert len(rules) <= 2
-    return min(rules, key=lambda rule: rule.top == ANY)
+    """The one rule that does not say `z`, or the only one: several with `z` may stand where another beats them all."""
+    (rule,) = [rule for rule in rules if rule.top != ANY] or rules
+    return rule
 
 
 def _replaced(rule: Transition, top: str) -> tuple[str, tuple[str, ...]]:
