@@ -182,7 +182,10 @@ def _tamper_array(array: np.ndarray[Any, Any], chance: Random) -> np.ndarray[Any
             for place in (chance.randrange(flat.size) for _ in range(chance.choice((1, 1, 3)))):
                 near = int(flat[place]) + chance.choice((-1, 1)) if changed.dtype.kind in "iu" else 0.1
                 new = chance.choice((near, chance.choice(numbers), flat[chance.randrange(flat.size)]))
-                flat[place : place + 1] = np.array([new]).astype(changed.dtype)
+                whole = changed.dtype.kind in "iu"  # those wrap round
+                flat[place : place + 1] = (
+                    np.array([int(new) % 2**64], np.uint64) if whole else np.array([new])
+                ).astype(changed.dtype)
     return changed
 
 
