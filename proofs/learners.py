@@ -12,7 +12,7 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.agents import SHAPINGS, Counterfactuals, CountingCQL, CountingQ, CpRM, QLearning
+from pdrm.learning.agents import SHAPINGS, TIES, Counterfactuals, CountingCQL, CountingQ, CpRM, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
@@ -89,6 +89,8 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
         counterfactuals=random.choice(list(Counterfactuals)),
         updates_per_step=random.choice((None, None, 1, 3)),
         updates_per_episode=random.choice((None, None, 20)),
+        ties=random.choice(TIES),
+        limit_ends=random.choice((False, False, True)),
         **more,
     )
 

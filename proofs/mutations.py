@@ -112,12 +112,16 @@ def check(seed: int, cases: int = CASES) -> int:
     files = originals()
     with limits():
         for _ in range(cases):
-            one_case(damaged(chance.choice(files), chance))
+            data = damaged(chance.choice(files), chance)
+            if (
+                one_case(data) >= SECONDS
+            ):  # it may have been the garbage of what ran before: then the next time it is not
+                assert (spent := one_case(data)) < SECONDS, f"{spent:.1f} s for {data!r}"
     return cases
 
 
-def one_case(data: bytes) -> None:
-    """Read one damaged file as `pdrm check` would."""
+def one_case(data: bytes) -> float:
+    """Read one damaged file as `pdrm check` would; the processor's seconds that it took."""
     began = time.process_time()
     try:
         machine = parse(decode(data, "damaged"), "damaged")
@@ -132,8 +136,7 @@ def one_case(data: bytes) -> None:
             assert len(str(one)) < 5_000, f"a message of {len(str(one))} characters for {data!r}"
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error} for {data!r}") from error
-    spent = time.process_time() - began
-    assert spent < SECONDS, f"{spent:.1f} s for {data!r}"
+    return time.process_time() - began
 
 
 @contextmanager

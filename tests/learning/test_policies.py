@@ -1,5 +1,6 @@
 """Every agent leaves a policy: saved, loaded by one loader, asked to act, and played; what is not one is refused."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -133,6 +134,20 @@ def test_options_and_configurations_that_are_none_are_refused():
     for memory in ((1,), (1, 2, 3), (-1, 0), ("1", "0"), "10", (1.5, 0)):
         with pytest.raises(WrongPolicy, match="counters"):
             counting.act(0, "search@#", memory)
+
+
+def test_an_endless_number_for_a_state_is_damage(tmp_path):
+    policy_of(trained("cra-q", episodes=20), {}).save(file := tmp_path / "policy.npz")
+    with np.load(file) as read:
+        arrays = {name: read[name] for name in read.files}
+    arrays["environment_state"] = np.where(arrays["environment_state"] == 0, np.inf, 1.0)
+    np.savez(file, **arrays)
+    beside = file.with_suffix(".json")
+    beside.write_text(
+        json.dumps({**json.loads(beside.read_text()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()})
+    )
+    with pytest.raises(BadPolicyFile, match="its columns are no numbers"):
+        load_policy(file)
 
 
 @pytest.mark.parametrize("agent", ["hrm", "cra-q"])

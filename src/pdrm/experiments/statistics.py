@@ -49,30 +49,34 @@ def interquartile_mean(values: Numbers) -> float:
     >>> interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0]))
     1.5
     """
-    ordered = np.sort(values, axis=None)
-    cut = len(ordered) // 4
-    return float(ordered[cut : len(ordered) - cut].mean())
+    return float(_interquartile_means(np.ravel(values)))
 
 
-def bootstrap(strata: Strata, statistic: Callable[[Strata], float], seed: int = 0) -> Interval:
+def _interquartile_means(values: Numbers) -> Numbers:
+    """Along the last axis."""
+    ordered, cut = np.sort(values, axis=-1), values.shape[-1] // 4
+    means: Numbers = ordered[..., cut : values.shape[-1] - cut].mean(axis=-1)
+    return means
+
+
+def bootstrap(strata: Strata, statistic: Callable[[Strata], Numbers], seed: int = 0) -> Interval:
     """A statistic and its percentile interval: runs are drawn with replacement within each stratum.
 
+    statistic: from strata with the runs along the last axis, [..., runs], to its values, [...]: all draws are handed over at once.
+
     >>> constant = [np.ones(5), np.ones(3)]
-    >>> bootstrap(constant, lambda strata: interquartile_mean(np.concatenate(strata)))
+    >>> bootstrap(constant, lambda strata: np.concatenate(strata, axis=-1).mean(axis=-1))
     Interval(value=1.0, low=1.0, high=1.0)
     """
     chance = np.random.default_rng(seed)
-    drawn = [
-        statistic([stratum[chance.integers(len(stratum), size=len(stratum))] for stratum in strata])
-        for _ in range(RESAMPLES)
-    ]
-    low, high = np.percentile(drawn, (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
-    return Interval(statistic(strata), float(low), float(high))
+    drawn = [stratum[chance.integers(len(stratum), size=(RESAMPLES, len(stratum)))] for stratum in strata]
+    low, high = np.percentile(statistic(drawn), (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
+    return Interval(float(statistic(strata)), float(low), float(high))
 
 
 def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
     """The interquartile mean of all runs, with its stratified bootstrap interval."""
-    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn)), seed)
+    return bootstrap(strata, lambda drawn: _interquartile_means(np.concatenate(drawn, axis=-1)), seed)
 
 
 def probability_of_improvement(ours: Strata, others: Strata) -> float:
@@ -81,14 +85,19 @@ def probability_of_improvement(ours: Strata, others: Strata) -> float:
     >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])
     0.875
     """
-    pairs = [(x[:, None], y[None, :]) for x, y in zip(ours, others, strict=True)]
-    return float(np.mean([float((x > y).mean() + 0.5 * (x == y).mean()) for x, y in pairs]))
+    return float(_improvements(ours, others))
+
+
+def _improvements(ours: Strata, others: Strata) -> Numbers:
+    pairs = [(x[..., :, None], y[..., None, :]) for x, y in zip(ours, others, strict=True)]
+    means: Numbers = np.mean([((x > y) + 0.5 * (x == y)).mean(axis=(-2, -1)) for x, y in pairs], axis=0)
+    return means
 
 
 def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
     """The same with its interval: the runs of both are drawn anew."""
     count = len(ours)
-    return bootstrap([*ours, *others], lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]))
+    return bootstrap([*ours, *others], lambda drawn: _improvements(drawn[:count], drawn[count:]))
 
 
 def episodes_to(episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float) -> int | None:

@@ -254,6 +254,10 @@ class Tabular(Agent):
         return self.episodes
 
 
+TIES = ("random", "first")
+"""Which of several best actions Q-learning takes."""
+
+
 class Counterfactuals(StrEnum):
     """Which experiences CpRM imagines beside the real one (Section 6): every machine state with certain observed stacks."""
 
@@ -279,6 +283,10 @@ class QLearning(Tabular):
 
     updates_per_episode: int | None = None
     """Updates after which an episode is cut off (in place of the paper's wall-clock limit); None: never."""
+    ties: str = "random"
+    """Which of several best actions is taken: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
+    limit_ends: bool = False
+    """Whether an episode that the limit of steps cuts off is learnt as one that has ended, with nothing to come."""
     shaping: str = "none"
     """Reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
     every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
@@ -291,6 +299,8 @@ class QLearning(Tabular):
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
+        if self.ties not in TIES:
+            raise BadSetting(f"ties is {self.ties!r}", fix=did_you_mean(self.ties, TIES))
         if isinstance(self, CpRM | CountingCQL):
             known = [choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE]
             if self.counterfactuals not in known:

@@ -374,7 +374,7 @@ def _checkpointed(folder: Path) -> int:
         return _done(read_arrays(path.read_bytes()))
     except FileNotFoundError:
         return 0
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, ArithmeticError) as error:
         raise _damaged_checkpoint(path, error) from error
 
 
@@ -401,7 +401,7 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
             path = folder / CHECKPOINT
             need((_done(arrays) == learner.done == times[-1], "it stands between two tests"))
             tests.append(read_tests(arrays, times, learner.ends))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, ArithmeticError) as error:
         raise _damaged_checkpoint(path, error) from error
     return tests
 

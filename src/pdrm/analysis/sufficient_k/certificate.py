@@ -236,7 +236,7 @@ def load_certificate(path: str | Path) -> Certificate | StackCertificate:
         if form != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return _check_costs(Certificate(**record))
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
 
 

@@ -186,6 +186,18 @@ READINGS: tuple[Reading, ...] = (
         "the same, with the repository's probability of 0.1 in place of the paper's ½",
         partial(_with_domain, "letter", partial(letter_of_the_repository, 0.1)),
     ),
+    Reading(
+        "first-tie",
+        "letter",
+        "of several best actions the first is taken, unless all are worth 0, as in the learners of that repository",
+        partial(_with_setting, ("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}),
+    ),
+    Reading(
+        "limit-ends",
+        "letter",
+        "Q-learning takes an episode that the limit cuts off for one that has ended, as in that repository",
+        partial(_with_setting, ("q", "cra-q"), {"limit_ends": True}),
+    ),
     *_nothing_left("maze"),
     Reading(
         "limit-15",

@@ -125,7 +125,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         )
         machine = parse(text, "machine.pdrm")
         algorithm, settings = algorithm_of(name), read_agent(name, given)
-    except (OSError, ValueError, KeyError, TypeError, PdrmError) as error:
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, PdrmError) as error:
         raise BadPolicyFile(f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix) from error
     if not isinstance(machine, PushdownRewardMachine) or not isinstance(settings, Deep):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")

@@ -93,6 +93,8 @@ class Rates(NamedTuple):
     budget: int  # counterfactual updates per step, or 0: all
     episode_budget: int  # updates per episode, or 0: no limit
     operations: int  # moves of a counting automaton per episode, or 0: no limit
+    first_tie: bool  # of several best actions the first is taken, not a random one, unless all are worth 0
+    limit_ends: bool  # an episode that the limit cuts off is learnt as one that has ended
 
 
 class HierarchicalRates(NamedTuple):
@@ -119,6 +121,8 @@ def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view:
         settings.updates_per_step or 0,
         settings.updates_per_episode or 0,
         settings.operations_per_episode or 0,
+        settings.ties == "first",
+        settings.limit_ends,
     )
 
 

@@ -284,10 +284,10 @@ def test(
                 # 2. Choose a best option, if none is running, a best action for it, and draw its outcome (greedy, draw_outcome).
                 if option == at.NO_OPTION:
                     row, _ = find_row(meta.index.slot, meta.index.key, seen_of[here] * states + s)
-                    option, random = choose_greedily(meta.value, row, 0, counts[state], random)
+                    option, random = choose_greedily(meta.value, row, 0, counts[state], random, False)
                 key = (top * machine_states + state) * states + s
                 row, _ = find_row(policies.index.slot, policies.index.key, key)
-                a, random = choose_greedily(policies.value, row, option * actions, actions, random)
+                a, random = choose_greedily(policies.value, row, option * actions, actions, random, False)
                 o, random = draw(domain.probability, s, a, random)
                 after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
                 step += 1

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ARRAYS = ".npz"
-FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError)
 """What goes wrong inside a file that is damaged or is something else."""
 
 

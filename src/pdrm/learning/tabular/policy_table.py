@@ -176,6 +176,8 @@ class PolicyTable:
             (self.value.dtype == np.float64 and self.value.ndim == 2, "its values are no table of numbers"),
             (all(column.dtype == np.int32 for column in columns), "its columns are no numbers"),
             (all(column.shape == (len(self.value),) for column in columns), "its columns do not fit together"),
+        )
+        need(
             (within(self.environment_state, 0, np.iinfo(np.int32).max), "a row is about a state below 0"),
             (within(self.machine_state, 0, len(self.states) - 1), "a row is about no state of its machine"),
             (within(self.node, 0, len(self.memory) - 1), "a row is about a stack that it does not have"),

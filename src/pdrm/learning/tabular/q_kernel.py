@@ -127,7 +127,7 @@ def learn(
                             best, ties, a = q[ix(row), ix(action)], 1, action
                         elif q[ix(row), ix(action)] == best:
                             ties += 1
-                    if ties > 1:
+                    if ties > 1 and not (rates.first_tie and (best != 0.0 or ties < actions)):
                         random += GOLDEN_64
                         skip = int(uniform(random) * ties)
                         while skip > 0:
@@ -159,6 +159,7 @@ def learn(
                 break
             paid = own_reward[ix(s), ix(a), ix(o)] + earned
             over, next_row = state_of[ix(there)] >= final or terminal[ix(after)], row
+            last = rates.limit_ends and step + 1 == rates.limit
             if shaped and made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
                 status = at.NO_ROOM
                 break
@@ -173,14 +174,14 @@ def learn(
                     slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
             # 5. Learn from the real step, shaped if it is (learn, update, shape); where all are imagined it is among those of phase 6.
             if shaped:
-                later = 0.0 if over else factor * potential[node_of[there], state_of[there]] + shift
+                later = 0.0 if over or last else factor * potential[node_of[there], state_of[there]] + shift
                 bonus = gamma * later - (factor * potential[node_of[here], state_of[here]] + shift)
             if phase == at.ACT:
                 if counted:
                     operations += moves_of[here, label]
                 if mode == at.PLAIN or rates.budget > 0:
                     target = paid + bonus if shaped else paid
-                    if not over:
+                    if not (over or last):
                         target += gamma * highest(q, next_row, 0, actions)
                     q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
@@ -192,7 +193,7 @@ def learn(
                     ints[at.ENTRY] = observed.turn[place, 1] if rates.budget > 0 else FREE
             # 6. Learn from the same step of every machine state with every observed stack (imagined, update).
             if mode != at.PLAIN:
-                reward, ends = own_reward[s, a, o], terminal[after]
+                reward, ends = own_reward[s, a, o], terminal[after] or last
                 machine, entry, left = ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT]
                 if usable:
                     learnt, machine, entry = imagine(
@@ -256,7 +257,7 @@ def learn(
                 elif left > 0 and (machine, entry) <= (state_of[here], ints[at.OWN_ENTRY]):
                     # The episode is cut off before the turn of what really happened: that is learnt all the same.
                     target = paid + bonus if shaped else paid
-                    if not over:
+                    if not (over or last):
                         target += gamma * highest(q, next_row, 0, actions)
                     q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
                     updates += 1
@@ -289,12 +290,13 @@ def test(
     rng: RngState,
     limit: int,
     most: int,
+    first_tie: bool,
     returns: Rewards,
     steps: Integers,
     ends: Integers,
 ) -> int:
     """Greedy episodes without learning (ReadableQLearning.test), one per entry of `returns`, each of at most `limit` steps and
-    `most` operations (0: any); `ends` gets the last machine state. NO_ROOM and UNEXPLORED as for `learn`, but everything is
+    `most` operations (0: any), the first of several best actions or a random one; `ends` gets the last machine state. NO_ROOM and UNEXPLORED as for `learn`, but everything is
     played anew."""
     q, found, final = values.value, explored.configurations, explored.table.first_final
     slot, keys, _ = values.index
@@ -316,7 +318,7 @@ def test(
             own_reward, after = 0.0, s
             if not starting:
                 row, _ = find_row(slot, keys, seen_of[here] * states + s)
-                a, random = choose_greedily(q, row, 0, actions, random)
+                a, random = choose_greedily(q, row, 0, actions, random, first_tie)
                 o, random = draw(domain.probability, s, a, random)
                 after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
             # 3. Take the step, unless the episode cannot afford it (outcome, affords).

@@ -28,11 +28,12 @@ Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""
 
 
-def greedy(values: Sequence[float], rng: Rng) -> int:
-    """A choice of highest value; among several a random one."""
+def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
+    """A choice of highest value; among several a random one, or the first, unless all are 0."""
     highest = max(values)
     best = [choice for choice, value in enumerate(values) if value == highest]
-    return best[rng.below(len(best))] if len(best) > 1 else best[0]
+    at_random = ties == "random" or not any(values)
+    return best[rng.below(len(best))] if len(best) > 1 and at_random else best[0]
 
 
 def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
@@ -63,6 +64,9 @@ class ReadableQLearning:
         self.operations = 0
         self.now: Callable[[], float] = time.perf_counter
         self.began = 0.0
+        self.last = (
+            False  # whether the step is learnt as one after which nothing comes, since the limit cuts the episode off
+        )
 
     def values(self, s: int, here: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros where it is new."""
@@ -73,8 +77,8 @@ class ReadableQLearning:
         self.began = self.now()
         s, here, gained = self.begin()
         self.values(s, here)
-        updates = 0
-        for step in range(self.settings.step_limit or self.domain.step_limit):
+        updates, limit = 0, self.settings.step_limit or self.domain.step_limit
+        for step in range(limit):
             if self.over(s, here) or self.spent or self.late:
                 break
             if step and 0 < (self.settings.updates_per_episode or 0) <= updates:
@@ -85,6 +89,7 @@ class ReadableQLearning:
             after, there, paid = self.outcome(s, here, a, o)
             if not self.over(after, there):
                 self.values(after, there)
+            self.last = self.settings.limit_ends and step + 1 == limit
             updates += self.learn(s, here, a, o)
             gained += paid
             s, here = after, there
@@ -113,7 +118,7 @@ class ReadableQLearning:
         if self.settings.counterfactuals is not Counterfactuals.NONE:
             self.observed.add(s, here.stack)
         row = self.values(s, here)
-        a = self.rng.below(len(row)) if self.rng.uniform() < self.epsilon else greedy(row, self.rng)
+        a = self.rng.below(len(row)) if self.rng.uniform() < self.epsilon else greedy(row, self.rng, self.settings.ties)
         return a, draw_outcome(self.domain, s, a, self.rng)
 
     def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
@@ -178,8 +183,9 @@ class ReadableQLearning:
     def update(self, s: int, here: Configuration, a: int, o: int) -> None:
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
         after, there, target = self.outcome(s, here, a, o)
-        target += self.shape(here, there, over=self.over(after, there))
-        if not self.over(after, there):
+        over = self.last or self.over(after, there)
+        target += self.shape(here, there, over=over)
+        if not over:
             future = self.q.get((after, there.state, self.view.of(there.stack)), [0.0])
             target += self.settings.discount * max(future)
         row = self.values(s, here)
@@ -199,7 +205,7 @@ class ReadableQLearning:
             if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
-            a = greedy(row, rng)
+            a = greedy(row, rng, self.settings.ties)
             o = draw_outcome(domain, s, a, rng)
             if not tester.affords(s, here, a, o):
                 break

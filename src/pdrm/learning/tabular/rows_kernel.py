@@ -157,9 +157,11 @@ def highest(q: Rewards, row: int, first: int, count: int) -> float:
 
 
 @njit(cache=True)
-def choose_greedily(q: Rewards, row: int, first: int, count: int, random: np.uint64) -> tuple[int, np.uint64]:
-    """A choice of highest value, at random among several (`greedy`), and the generator's state after it. Without a row (FREE)
-    all are worth nothing."""
+def choose_greedily(
+    q: Rewards, row: int, first: int, count: int, random: np.uint64, first_tie: bool
+) -> tuple[int, np.uint64]:
+    """A choice of highest value, among several a random or the first one (`greedy`), and the generator's state after it. Without a
+    row (FREE) all are worth nothing."""
     best, ties, chosen = 0.0, count, 0
     if row >= 0:
         best, ties = q[ix(row), ix(first)], 1
@@ -168,7 +170,7 @@ def choose_greedily(q: Rewards, row: int, first: int, count: int, random: np.uin
                 best, ties, chosen = q[ix(row), ix(first + choice)], 1, choice
             elif q[ix(row), ix(first + choice)] == best:
                 ties += 1
-    if ties > 1:
+    if ties > 1 and not (first_tie and (best != 0.0 or ties < count)):
         random += GOLDEN_64
         skip = int(uniform(random) * ties)
         while skip > 0:

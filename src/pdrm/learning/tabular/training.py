@@ -238,7 +238,7 @@ class Training(TabularTraining):
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         tables = (where.arrays, self.explored, self.values)
-        return q_kernel.test(*tables, self.rng_state[1:], limit, self.rates.operations, *results)
+        return q_kernel.test(*tables, self.rng_state[1:], limit, self.rates.operations, self.rates.first_tie, *results)
 
 
 @dataclass(slots=True)
