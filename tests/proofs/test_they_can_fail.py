@@ -156,7 +156,7 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
 
     monkeypatch.setattr(Training, "new_outlook", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
-        learners.check(seed=0, runs=60)
+        learners.check(seed=1, runs=60)
 
 
 def test_a_fingerprint_that_fits_everything(tmp_path, monkeypatch):

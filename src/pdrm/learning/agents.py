@@ -50,7 +50,7 @@ FULL, NOTHING = "full", "none"
 EMITTED = "emitted"
 SHAPINGS = (NOTHING, "machine", EMITTED)
 """What rewards are shaped by."""
-LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount")
+LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount", "ties", "limit_ends")
 """Settings that earlier versions did not have. At their defaults they are not recorded, so that runs keep their ids."""
 
 
