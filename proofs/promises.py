@@ -233,6 +233,7 @@ PROOFS = (
         compared="`solve` on random deterministic products with policy iteration in fractions on the product up to a size, and with one step of the readable machine on random stacks of up to 1,000 symbols (1e-9)",
         unit="products",
         target=10_000,
+        share=4,
         check="proofs.summaries:check",
     ),
     Proof(
@@ -289,6 +290,7 @@ PROOFS = (
         compared="the optimal actions of random products with and without what `Shaping` adds, by policy iteration in fractions; and the values behind it, at random configurations up to height 30, with one label more by the readable machine, and with `Summaries` of one state",
         unit="products",
         target=10_000,
+        share=3,
         check="proofs.shaping:check",
     ),
     Proof(
@@ -317,6 +319,7 @@ PROOFS = (
         compared="checkpoints, policies, results, curves, studies, caches, certificates, domains and machines after accidents to their bytes, values and arrays, used in a child process with limits, kernels with checked indices",
         unit="files",
         target=100_000,
+        share=6,
         check="proofs.tampered:check",
     ),
     Proof(
@@ -326,6 +329,7 @@ PROOFS = (
         compared="the exit codes and output of random commands, arguments, options and files, each in a process of its own",
         unit="commands",
         target=10_000,
+        share=9,
         check="proofs.command_lines:check",
         also=("pdrm.cli",),
     ),

@@ -45,6 +45,8 @@ class Proof:
     """Parts of the package that it depends on without importing them."""
     say: Callable[[Mapping[str, int]], str] = counts_text
     """The other counts in words."""
+    share: float = 1.0
+    """How much of the time it gets beside the others: more where a case takes long, so that an hour brings each near its number of cases."""
     longest: float = 1_800.0
     """Seconds after which a check counts as one that never ends: its process is ended."""
 

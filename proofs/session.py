@@ -69,6 +69,11 @@ class Progress:
         return self.record.seconds / max(1, len(self.record.done))
 
     @property
+    def had(self) -> float:
+        """Seconds of this session that it has had, checks under way included, for each unit of its share."""
+        return (self.seconds + self.running * self.expected) / self.proof.share
+
+    @property
     def finished(self) -> bool:
         """Whether it needs no more checks than those under way."""
         coming = self.running * self.record.cases / max(1, len(self.record.done))
@@ -91,13 +96,13 @@ class Progress:
 
 
 def choose(everyone: Sequence[Progress], left: float) -> Progress | None:
-    """Who is served next, with so many seconds to go: everyone once, then whoever has had the least time.
+    """Who is served next, with so many seconds to go: everyone once, then whoever has had the least time for its share.
 
-    So all get equal shares, and one that is finished leaves its share to the others. A check that would not end in time, judged by
+    So all get the time that their shares say, and one that is finished leaves its own to the others. A check that would not end in time, judged by
     those before it, is not begun.
     """
     fitting = [one for one in everyone if not one.finished and one.expected <= left]
-    return min(fitting, key=lambda one: (one.begun > 0, one.seconds + one.running * one.expected), default=None)
+    return min(fitting, key=lambda one: (one.begun > 0, one.had), default=None)
 
 
 class Session:

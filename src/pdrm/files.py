@@ -118,18 +118,11 @@ def read_beginning(path: Path, most: int) -> bytes:
 Arrays = dict[str, npt.NDArray[Any]]
 
 ENDING = ".npy"
-DAMAGED = (
-    OSError,
-    EOFError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-)
-"""What zipfile and NumPy raise at damaged bytes (RuntimeError: encrypted, or an unknown way of packing)."""
+MALFORMED = (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
+"""What goes wrong while one makes sense of a file that can be read and is not what we wrote: a key is missing, a type is another,
+a number is too large. Whoever loads a file catches these, all of them, and says which file is damaged."""
+DAMAGED = (*MALFORMED, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error)
+"""And what zipfile and NumPy raise at damaged bytes (RuntimeError: encrypted, or an unknown way of packing)."""
 
 
 def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -168,6 +169,12 @@ def test_everyone_is_served_first_then_fairly_and_what_one_leaves_goes_to_the_ot
     found, _, now = simulated(budget=100, workers=2)
     assert sum(one.seconds for one in found.values()) > 185
     assert now <= 100
+    heavy = [
+        Progress(replace(proof(name, target=10**6), share=share), Record(""))
+        for name, share in (("quick", 1), ("slow", 4))
+    ]
+    found, _, _ = simulated(budget=1_000, before=heavy)
+    assert abs(4 * found["quick"].seconds - found["slow"].seconds) <= 40
     found, _, _ = simulated(budget=200, wrong=("quick",))
     assert len(found["quick"].record.done) == MOST_WRONG
 

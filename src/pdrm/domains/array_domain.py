@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting, explain_arguments
-from pdrm.files import Arrays, parse_json, read_arrays
+from pdrm.files import MALFORMED, Arrays, parse_json, read_arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
@@ -112,7 +112,7 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
         return _build_domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
         raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
+    except MALFORMED as error:
         why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         fault = f"{file} is damaged or does not hold a domain: {why}"
         raise BadDomainFile(fault, fix="write it with pdrm.domains.save_domain") from error

@@ -21,7 +21,7 @@ from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
-from pdrm.files import describe_fault, ensure_folder, parse_json, write_atomically
+from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.lazy import borrow
 from pdrm.learning.agents import Agent, read_agent, resolve_seeds
 from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
@@ -388,7 +388,7 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
         return []
     try:
         found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
+    except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
         raise BadRunFolder(fault, fix="pdrm run STUDY writes it again") from error
     return [study for study in found if study is not None]

@@ -49,6 +49,7 @@ from pdrm.errors import (
     explain_arguments,
 )
 from pdrm.files import (
+    MALFORMED,
     Arrays,
     describe_fault,
     encode_arrays,
@@ -168,7 +169,7 @@ def read_spec(folder: Path) -> RunSpec:
         seed = record["seed"]
         need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
         spec = RunSpec(task, agent, seed)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, PdrmError) as error:
+    except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     if spec.task.record().get("domain_sha256") != sha256:
         raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
@@ -374,7 +375,7 @@ def _checkpointed(folder: Path) -> int:
         return _done(read_arrays(path.read_bytes()))
     except FileNotFoundError:
         return 0
-    except (OSError, ValueError, KeyError, ArithmeticError) as error:
+    except MALFORMED as error:
         raise _damaged_checkpoint(path, error) from error
 
 
@@ -401,7 +402,7 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
             path = folder / CHECKPOINT
             need((_done(arrays) == learner.done == times[-1], "it stands between two tests"))
             tests.append(read_tests(arrays, times, learner.ends))
-    except (OSError, ValueError, KeyError, ArithmeticError) as error:
+    except MALFORMED as error:
         raise _damaged_checkpoint(path, error) from error
     return tests
 
@@ -579,7 +580,7 @@ class Run:
         try:
             data = path.read_bytes()
             curve = Curve.parse(data.decode())
-        except (OSError, ValueError, OverflowError, csv.Error) as error:
+        except (*MALFORMED, csv.Error) as error:
             raise BadRunFolder(f"{path} is damaged: {describe_fault(error)}", fix=fix) from error
         if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
             raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pdrm.errors import BadCertificate, explain_arguments
-from pdrm.files import parse_record, read_bytes, write_atomically
+from pdrm.files import MALFORMED, parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
 from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 
@@ -236,7 +236,7 @@ def load_certificate(path: str | Path) -> Certificate | StackCertificate:
         if form != FORMAT:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return _check_costs(Certificate(**record))
-    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+    except MALFORMED as error:
         raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
 
 

@@ -27,6 +27,7 @@ from pdrm.analysis.sufficient_k.certificate import (
 from pdrm.analysis.sufficient_k.stack_checker import StackCheck
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadCertificate, PdrmError, explain_arguments
+from pdrm.files import MALFORMED
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -245,7 +246,7 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
         demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
         _Check(Problem(domain, machine, proof)).run()
-    except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
+    except MALFORMED as error:
         demand(False, f"it is damaged: {error!r}")
 
 

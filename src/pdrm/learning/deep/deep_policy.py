@@ -17,6 +17,7 @@ from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, PdrmError, explain_arguments
 from pdrm.files import (
+    MALFORMED,
     Arrays,
     describe_fault,
     encode_arrays,
@@ -125,7 +126,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         )
         machine = parse(text, "machine.pdrm")
         algorithm, settings = algorithm_of(name), read_agent(name, given)
-    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, PdrmError) as error:
+    except (*MALFORMED, PdrmError) as error:
         raise BadPolicyFile(f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix) from error
     if not isinstance(machine, PushdownRewardMachine) or not isinstance(settings, Deep):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
@@ -134,7 +135,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         _check_sizes(settings, k, depth, arrays)
         product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=float(visible))
         network = load_arrays(arrays, algorithm.new_network(product, settings, np.random.default_rng(0)))
-    except (OSError, ValueError) as error:
+    except MALFORMED as error:
         raise BadPolicyFile(f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix) from error
     return DeepPolicy(algorithm, settings, product, network, about)
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
 from pdrm.files import (
+    MALFORMED,
     Arrays,
     describe_fault,
     encode_arrays,
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ARRAYS = ".npz"
-FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError)
-"""What goes wrong inside a file that is damaged or is something else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -252,7 +251,7 @@ def load_policy(path: str | Path) -> AnyPolicy | SummaryPolicy:
             fix = f'pdrm.learning.load_deep_policy("{file}", domain), with the domain that it was learnt in'
             raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
         sha256 = str(description["sha256"])
-    except FAULTS as error:
+    except MALFORMED as error:
         raise _damaged(file, describe_fault(error, beside.name)) from error
     try:
         data = file.read_bytes()
@@ -268,7 +267,7 @@ def load_policy(path: str | Path) -> AnyPolicy | SummaryPolicy:
         return _policy_from(arrays, description)
     except PdrmError:
         raise
-    except FAULTS as error:
+    except MALFORMED as error:
         raise _damaged(file, describe_fault(error)) from error
 
 
