@@ -9,10 +9,10 @@ from random import Random
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of
-from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.training import HierarchicalTraining
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import View

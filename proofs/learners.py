@@ -13,12 +13,12 @@ from typing import Any
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.agents import SHAPINGS, TIES, Counterfactuals, CountingCQL, CountingQ, CpRM, QLearning
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
-from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton

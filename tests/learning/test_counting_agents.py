@@ -7,9 +7,9 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Counterfactuals, CountingCQL
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.tabular_learner import TabularLearner
 from pdrm.learning.tabular.training import Training
 from pdrm.machines.conversions import pushdown_to_counting

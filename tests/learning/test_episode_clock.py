@@ -9,11 +9,11 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning, agent_for
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.tabular_learner import begin_training
 from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
 from pdrm.machines.conversions import pushdown_to_counting

@@ -8,9 +8,9 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
-from pdrm.learning.tabular.randomness import Rng, seed_streams
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import HierarchicalTraining
 from pdrm.machines.configurations import Configuration

@@ -8,11 +8,11 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Counterfactuals, Hierarchical
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import imagine_kernel
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.randomness import Rng, seed_streams
-from pdrm.learning.tabular.snapshots import restore, take_snapshot
+from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
 from pdrm.learning.tabular.training import HierarchicalTraining, Training
 from pdrm.product import exploration
 from pdrm.product.views import FullStack, TopK

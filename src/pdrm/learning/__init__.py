@@ -1,8 +1,9 @@
 """How it learns: tabular and deep agents on a task (Sections 6 and 7).
 
 `agents` has the settings of every agent and the one list of them. `run` trains any of them to the end in a folder of its own:
-what decides a run, the loop with tests and checkpoints, and the `Run` that one gets. `curve` is what its tests recorded. The
-learners themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
+what decides a run, the loop with tests and checkpoints, and the `Run` that one gets. `curve` is what its tests recorded, `evaluation`
+has the episodes of a trained policy and `replays` tells them. The learners themselves are in `tabular/` (tables, in Numba) and
+`deep/` (networks, in JAX; and what Stable-Baselines3 needs of us); `randomness` has the numbers that readable and fast ones draw alike.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

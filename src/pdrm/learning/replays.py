@@ -13,7 +13,7 @@ from pdrm.machines.rewards import number_text
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.tabular.evaluation import Moment
+    from pdrm.learning.evaluation import Moment
 
 TALLEST = 16
 """Stack symbols shown."""

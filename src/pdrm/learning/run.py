@@ -78,8 +78,8 @@ from pdrm.task import MachineLike, Task, tuple_of
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.evaluation import Moment, Trained
     from pdrm.learning.replays import Replay
-    from pdrm.learning.tabular.evaluation import Moment, Trained
     from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
@@ -703,7 +703,7 @@ class Run:
 
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
-        from pdrm.learning.tabular.evaluation import Trained  # noqa: PLC0415
+        from pdrm.learning.evaluation import Trained  # noqa: PLC0415
         from pdrm.learning.tabular.policy import load_policy  # noqa: PLC0415
 
         if not (self.folder / POLICY).exists():

@@ -18,7 +18,7 @@ from pdrm.domains.paper_domains import PLACE_TYPES, deliver_world
 from pdrm.errors import BadSetting
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.learning.tabular.randomness import Rng, seed_streams
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.task import Task, pushdown_machine
 
 A = TypeVar("A")

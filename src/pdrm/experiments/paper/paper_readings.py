@@ -33,7 +33,7 @@ from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import PAPER_SETTINGS
-from pdrm.learning.tabular.randomness import Rng, seed_streams
+from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.task import Task
 
 Change = Callable[[Panel], Panel]

@@ -33,7 +33,7 @@ from pdrm.language.writer import to_text
 from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
-from pdrm.learning.tabular.evaluation import Moment
+from pdrm.learning.evaluation import Moment
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
+from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
-from pdrm.learning.tabular.randomness import Rng
 from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label

@@ -11,9 +11,9 @@ from __future__ import annotations
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
+from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import HierarchicalRates, Options, Progress
-from pdrm.learning.tabular.randomness import RngState
 from pdrm.learning.tabular.rows_kernel import GOLDEN_64, Values, choose_greedily, draw, find_row, highest, ix, uniform
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored

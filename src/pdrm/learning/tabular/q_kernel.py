@@ -9,10 +9,10 @@ from __future__ import annotations
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
+from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.imagine_kernel import Outlook, imagine
 from pdrm.learning.tabular.learner_tables import Progress, Rates
-from pdrm.learning.tabular.randomness import RngState
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
     Observed,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
+from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, ObservedStacks, begin, class_depth, read_label
-from pdrm.learning.tabular.randomness import Rng
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numba import njit
 
-from pdrm.learning.tabular.randomness import FIRST, GOLDEN, SECOND
+from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.hash_kernel import FREE, Index, Keys, hash_key
 

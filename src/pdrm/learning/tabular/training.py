@@ -22,6 +22,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.curve import Test
+from pdrm.learning.randomness import RngState, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import acting_heads
@@ -37,7 +38,6 @@ from pdrm.learning.tabular.learner_tables import (
 )
 from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.q_learning import find_potential
-from pdrm.learning.tabular.randomness import RngState, seed_streams
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
