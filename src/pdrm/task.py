@@ -26,7 +26,6 @@ from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
 from pdrm.lazy import Displayed
-from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting, reward_machine_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -135,6 +134,8 @@ class Task(Displayed):
             case CountingRewardAutomaton():
                 return machine
             case PushdownRewardMachine():
+                from pdrm.machines.conversions import pushdown_to_counting  # noqa: PLC0415 - few tasks need it
+
                 return pushdown_to_counting(machine)
         raise CannotTranslate(f"`{machine.name}` counts nothing", fix="use agent `q`")
 
@@ -250,12 +251,14 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     >>> pushdown_machine("letter").stack, pushdown_machine("letter-counting").stack
     (('#', 'A'), ('#', '□'))
     """
-    match found := find_machine(machine):
-        case RewardMachine():
-            return reward_machine_to_pushdown(found)
-        case CountingRewardAutomaton():
-            return counting_to_pushdown(found)
-    return found
+    found = find_machine(machine)
+    if isinstance(found, PushdownRewardMachine):
+        return found
+    from pdrm.machines import conversions  # noqa: PLC0415 - few tasks need it
+
+    if isinstance(found, RewardMachine):
+        return conversions.reward_machine_to_pushdown(found)
+    return conversions.counting_to_pushdown(found)
 
 
 def _shorten(value: object) -> str:

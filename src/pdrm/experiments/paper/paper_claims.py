@@ -33,9 +33,9 @@ from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
 from pdrm.experiments.study import Study
 from pdrm.language.loading import catalogue
-from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.task import pushdown_machine
 
 # --- LetterEnv (Section 7.1).
 
@@ -309,7 +309,7 @@ def _translate(_evidence: Evidence) -> list[Part]:
     automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
     if not isinstance(automaton, CountingRewardAutomaton) or not isinstance(printed, PushdownRewardMachine):
         raise TypeError("Appendix A has one machine of each kind")
-    translated = counting_to_pushdown(automaton)
+    translated = pushdown_machine(automaton)
     labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
     words = [word for length in range(LONGEST_WORD + 1) for word in product(labels, repeat=length)]
     parts = []
