@@ -195,7 +195,7 @@ def _summary(run: Run) -> dict[str, Any]:
 
 def _print(run: Run, *, done_before: bool) -> None:
     """A run for people."""
-    from pdrm.learning.curve import format_return
+    from pdrm.learning.curve import find_successes, format_return
 
     found, unit = _summary(run), run.spec.agent.unit
     rows = f", {found['rows']:,} table rows" if "rows" in found else ""
@@ -208,6 +208,18 @@ def _print(run: Run, *, done_before: bool) -> None:
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
         said = f"  {share} of the training episodes were cut off by a full stack"
         typer.echo(f"{said}\n  fix: {_more_depth(run)}", err=True)
+    success = run.spec.task.success
+    if run.spec.agent.name in EXPLORE and success and not find_successes(run.curve.ends, success).any():
+        said = f"  no test of this run ended in {' or '.join(f'`{state}`' for state in success)}"
+        table = "" if run.spec.task.continuous else "; or --agent cprm, which learns a table"
+        typer.echo(f"{said}\n  fix: train longer and explore more, {EXPLORE[run.spec.agent.name]}{table}", err=True)
+
+
+EXPLORE = {
+    "ppo": "--set ent_coef=0.3 --set n_envs=128",
+    "dqn": "--set counterfactuals=8 --set exploration_fraction=0.8",
+}
+"""What helps most where rewards are rare (docs/deep.md has all of it, with measurements)."""
 
 
 def _more_depth(run: Run) -> str:
