@@ -36,6 +36,8 @@ VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
 def q_settings(counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any) -> QLearning:  # noqa: ANN401
     """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
     counting = "operations_per_episode" in given
+    if counterfactuals in (Counterfactuals.NONE, Counterfactuals.CO_OBSERVED):
+        given.pop("counter_values", None)
     if counterfactuals == Counterfactuals.NONE:
         return (CountingQ if counting else QLearning)(**given)
     kind = CountingCQL if counting else CpRM
@@ -70,7 +72,7 @@ def ending_automaton(random: Random) -> CountingRewardAutomaton:
 
 def random_settings(random: Random, operations: int | None) -> QLearning:
     """Rates, the choice of counterfactuals, budgets, and shaping where there is a stack."""
-    more: dict[str, Any] = {"operations_per_episode": operations}
+    more: dict[str, Any] = {"operations_per_episode": operations, "counter_values": random.choice((None, None, 1, 6))}
     if operations is None:
         more = {
             "shaping": random.choice(SHAPINGS),

@@ -137,6 +137,22 @@ def test_a_snapshot_keeps_the_counters():
     assert resumed.training.progress.ints.tolist() == at_once.training.progress.ints.tolist()
 
 
+def test_counters_may_be_imagined_before_they_are_observed():
+    agent = CountingCQL(counter_values=20)
+    at_once, stopped, resumed = (TabularLearner(Task("letter"), agent, seed=1) for _ in range(3))
+    assert at_once.training.observed.length[0] == 20
+    at_once.advance(3)
+    stopped.advance(1)
+    resumed.restore([stopped.snapshot(0)])
+    resumed.advance(2)
+    assert table(resumed.training) == table(at_once.training)
+    assert {vector for _, _, vector in table(resumed.training)} >= {("0",), ("19",)}
+    with pytest.raises(BadSetting, match="more than 100,000"):
+        TabularLearner(Task("letter"), CountingCQL(counter_values=10**6), seed=1)
+    with pytest.raises(BadSetting, match="co-observed asks"):
+        CountingCQL(counter_values=2, counterfactuals="co-observed")
+
+
 def test_a_policy_over_counters_sees_all_of_them():
     with pytest.raises(BadSetting, match="sees all"):
         Training(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)

@@ -50,7 +50,7 @@ FULL, NOTHING = "full", "none"
 EMITTED = "emitted"
 SHAPINGS = (NOTHING, "machine", EMITTED)
 """What rewards are shaped by."""
-LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount", "ties", "limit_ends")
+LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount", "ties", "limit_ends", "counter_values")
 """Settings that earlier versions did not have. At their defaults they are not recorded, so that runs keep their ids."""
 
 
@@ -320,6 +320,11 @@ class QLearning(Tabular):
         return None
 
     @property
+    def counter_values(self) -> int | None:
+        """What is imagined with before it was observed: nothing, but for counters."""
+        return None
+
+    @property
     def operations_per_episode(self) -> int | None:
         """Moves of a counting automaton after which an episode is cut off; None: never."""
         return None
@@ -367,6 +372,16 @@ class CountingCQL(CountingQ):
     """Which experiences are imagined: `exhaustive`, `deduplicated` or `co-observed`."""
     updates_per_step: int | None = None
     """Counterfactual updates per step at most, taken in turn; None: all of them."""
+    counter_values: int | None = None
+    """Imagine from the first step on with every value of each counter below this, observed or not; None: with those observed."""
+
+    def __post_init__(self) -> None:
+        QLearning.__post_init__(self)
+        if self.counter_values is not None and self.counterfactuals is Counterfactuals.CO_OBSERVED:
+            fault = (
+                "counter_values says what to imagine with in every state, and co-observed asks what was seen in each"
+            )
+            raise BadSetting(fault, fix="counterfactuals=exhaustive, or counter_values=none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,19 @@ class Counters:
         found.after[here, label], found.paid[here, label], found.moves[here, label] = reached, paid, moves
         return explored
 
+    def number_vector(self, explored: Explored, vector: Vector) -> tuple[Explored, int]:
+        """The number of a counter vector, given to it where it is new (in larger arrays where there is no room)."""
+        made = int(explored.stacks.made[0])
+        if len(self._nodes) != made:  # what was explored comes from elsewhere, a checkpoint say
+            self._nodes = {vector: node for node, vector in enumerate(self.vectors(explored))}
+        node = self._nodes.setdefault(vector, made)
+        if node == made:
+            if made == explored.stacks.capacity:
+                explored = explored.grow()
+            explored.configurations.counters[made] = vector
+            explored.stacks.made[0] = made + 1
+        return explored, node
+
     def _step(self, state: int, counters: Values, label: int) -> tuple[CountingConfiguration, float, int]:
         """Where a label leads, what it pays, and the moves it takes: 0 if no rule reads it."""
         from pdrm.product.explore_kernel import count  # noqa: PLC0415
@@ -100,15 +113,7 @@ class Counters:
         """The number of a configuration, given to it and to its counters where they are new."""
         from pdrm.product.explore_kernel import configuration as number_of  # noqa: PLC0415
 
-        made = int(explored.stacks.made[0])
-        if len(self._nodes) != made:  # what was explored comes from elsewhere, a checkpoint say
-            self._nodes = {vector: node for node, vector in enumerate(self.vectors(explored))}
-        node = self._nodes.setdefault(configuration.counters, made)
-        if node == made:
-            if made == explored.stacks.capacity:
-                explored = explored.grow()
-            explored.configurations.counters[made] = configuration.counters
-            explored.stacks.made[0] = made + 1
+        explored, node = self.number_vector(explored, configuration.counters)
         state = self._numbers[configuration.state]
         number = number_of(explored, state, node)
         if number < 0:

@@ -198,6 +198,12 @@ READINGS: tuple[Reading, ...] = (
         "Q-learning takes an episode that the limit cuts off for one that has ended, as in that repository",
         partial(_with_setting, ("q", "cra-q"), {"limit_ends": True}),
     ),
+    Reading(
+        "counters-0-19",
+        "letter",
+        "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in that repository",
+        partial(_with_setting, ("cra-cql",), {"counter_values": 20}),
+    ),
     *_nothing_left("maze"),
     Reading(
         "limit-15",

@@ -5,10 +5,11 @@ The counters of a counting automaton stand where the stack of a pushdown machine
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from pdrm.domains.finite_domain import Label
-from pdrm.errors import EndlessSilentMoves
+from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.learning.agents import Counterfactuals
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
@@ -55,6 +56,8 @@ def _counted(step: CountingStep) -> MemoryStep:
     return MemoryStep(Configuration(step.after.state, tuple(map(str, step.after.counters))), step.reward, step.moves)
 
 
+MOST_VECTORS = 100_000
+"""Counter vectors that are imagined with before they were observed."""
 EVERY_STACK = -1
 """The depth by which every stack is a class of its own."""
 
@@ -76,6 +79,23 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
         return EVERY_STACK  # a class has no bound, or no number of its own
     return symbols
+
+
+def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
+    """The counter vectors that are imagined with before they were observed: those with every counter below so many values.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> first_vectors(catalogue("letter-cra"), 3)
+    [(0,), (1,), (2,)]
+    """
+    if values is None or not isinstance(machine, CountingRewardAutomaton):
+        return []
+    if values**machine.counters > MOST_VECTORS:
+        fault = (
+            f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
+        )
+        raise BadSetting(fault, fix="a smaller counter_values")
+    return list(product(range(values), repeat=machine.counters))
 
 
 class ObservedStacks:

@@ -15,7 +15,15 @@ from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, ObservedStacks, begin, class_depth, read_label
+from pdrm.learning.tabular.memory import (
+    AnyMemory,
+    MemoryStep,
+    ObservedStacks,
+    begin,
+    class_depth,
+    first_vectors,
+    read_label,
+)
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
@@ -60,6 +68,8 @@ class ReadableQLearning:
         self.epsilon = settings.epsilon
         depth = class_depth(machine, view, settings.counterfactuals)
         self.observed = ObservedStacks(settings.counterfactuals, depth)
+        for vector in first_vectors(machine, settings.counter_values):
+            self.observed.add(0, tuple(map(str, vector)))
         self.turns: dict[int, tuple[int, int]] = {}
         self.operations = 0
         self.now: Callable[[], float] = time.perf_counter

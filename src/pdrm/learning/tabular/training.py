@@ -36,15 +36,16 @@ from pdrm.learning.tabular.learner_tables import (
     q_rates,
     tabulate_options,
 )
-from pdrm.learning.tabular.memory import AnyMemory
+from pdrm.learning.tabular.memory import AnyMemory, first_vectors
 from pdrm.learning.tabular.q_learning import find_potential
-from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth
+from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth, find_row, note
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.tables import Integers, Rewards, tabulate
-from pdrm.product.counters import Counters
+from pdrm.product.counters import Counters, Vector
 from pdrm.product.exploration import Explored, Potentials
+from pdrm.product.hash_kernel import FREE
 from pdrm.product.views import FullStack, TopK, View
 
 EVERY = 10_000
@@ -219,10 +220,21 @@ class Training(TabularTraining):
         self.rates = q_rates(self.settings, self.domain, self.machine, self.view)
         self.values = Values.room(len(self.domain.actions))
         self.observed = Observed.room(self.domain.states if self.rates.mode == at.CO_OBSERVED else 1)
+        for vector in first_vectors(self.machine, self.settings.counter_values):
+            self._observe(vector)
         potential = find_potential(self.settings, self.domain, self.machine)
         self.potentials = Potentials.none() if potential is None else potential.tables()
         self.outlook = self.new_outlook()
         self.progress = Progress.new(self.settings.epsilon)
+
+    def _observe(self, vector: Vector) -> None:
+        """Put a counter vector on the list to imagine with, as if it had been observed."""
+        assert self.counters is not None  # noqa: S101 - only counters have vectors
+        self.explored, node = self.counters.number_vector(self.explored, vector)
+        _, probe = find_row(self.observed.index.slot, self.observed.index.key, node)
+        if note(self.observed, node, probe, 0, node) == FREE:
+            self.observed = self.observed.grow()
+            self._observe(vector)
 
     def new_outlook(self) -> Outlook:
         """Of use where all of one list is imagined at every step, without counting, shaping or looking at a clock in between."""
