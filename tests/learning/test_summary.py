@@ -10,8 +10,11 @@ import pdrm
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import agent_for
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_learner import SummaryLearner
+from pdrm.learning.tabular.summary_policy import copy_world
+from pdrm.machines.tables import step_table, tabulate
+from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 MAZE = Task("maze-5x5")
@@ -94,14 +97,72 @@ def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner.advance(3)
     stack, guess = np.array([1], np.int32), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
-        way = seek(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0).tolist()
+        way = seek(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0).tolist()
         place = 0
         for action in way[:-1]:
             place = learner.world.next[place, action]
             assert place >= 0
         assert not way or learner.world.next[place, way[-1]] < 0
     learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
-    assert len(seek(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0)) == 0
+    assert len(seek(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+
+
+def test_the_search_is_the_readable_one():
+    """On random parts of the maze, with random stacks, both find ways that are equally good."""
+    random, learner = Random(2), SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
+    table, arrays, found = learner.table, MAZE.finite.arrays, 0
+    for _ in range(150):
+        known = np.array([[random.random() < 0.85 for _ in range(4)] for _ in range(8)])
+        world = learner.world._replace(
+            next=np.where(known, arrays.next[:, :, 0], -1).astype(np.int32),
+            label=np.where(known, arrays.label[:, :, 0], 0).astype(np.int32),
+        )
+        guess, goal = guess_labels(world, len(MAZE.finite.labels)), random.choice((NEAREST, RICHEST))
+        stack = tuple(random.choices(range(1, 6), k=random.randint(0, 4)))
+        start = random.randrange(8), random.randrange(table.first_final)
+        left, turn, discount = random.randint(1, 12), random.randrange(4), random.choice((1.0, 0.5))
+        way = seek(world, table, guess, *start, np.array(stack, np.int32), left, goal, turn, discount).tolist()
+        plain = plain_seek(world, table, guess, *start, stack, left, goal, turn, discount)
+        assert (len(way), way) == (len(plain), plain)
+        found += len(way) > 2
+    assert found > 20
+
+
+def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):  # noqa: PLR0917
+    """The search of `seek_kernel`, over tuples."""
+    todo, met, best = [(s, u, stack, [], 0.0)], {(s, u, stack[:1])}, None
+    for place, state, symbols, way, gain in todo:
+        if len(way) >= left or (goal == NEAREST and best and not best[0]):
+            break
+        for action in sorted(range(4), key=lambda action: (action - turn) % 4):
+            weight, after = discount ** len(way), int(world.next[place, action])
+            if after < 0:
+                ends, paid = guess_end(table, state, guess[action], symbols[0] if symbols else 0)
+                rating = (ends, 0.0 if goal == NEAREST else -(gain + weight * paid))
+                if best is None or rating < best[:2]:
+                    best = (*rating, [*way, action])
+                continue
+            now, below, paid = step_table(table, state, symbols, int(world.label[place, action]))
+            if now < table.first_final and (after, now, below[:1]) not in met:
+                met.add((after, now, below[:1]))
+                todo.append((after, now, below, [*way, action], gain + weight * paid))
+    return best[2] if best else []
+
+
+def test_a_value_is_of_all_that_has_become_known():
+    """Of a move that becomes known the start hears at once, however far away it is."""
+    table, whole, changes = tabulate(MAZE.pushdown, MAZE.finite.labels), world_of(MAZE.finite.arrays), 0
+    value = Summaries(whole, table, 0.9).value(0, 0, (1,))
+    for s, action in np.ndindex(*whole.next.shape):
+        world = copy_world(whole)
+        world.next[s, action] = -1
+        summaries = Summaries(world, table, 0.9, largest_unknown=0.0)
+        changes += summaries.value(0, 0, (1,)) < value - 1
+        world.next[s, action] = whole.next[s, action]
+        summaries.note(s)
+        summaries.note(int(whole.next[s, action]))
+        assert summaries.value(0, 0, (1,)) == pytest.approx(value, rel=1e-6), (s, action)
+    assert changes > 3
 
 
 def test_what_ends_the_episode_elsewhere_is_tried_last():
@@ -116,7 +177,7 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
     stack = np.array([MAZE.pushdown.stack.index("d") + 1, 1], np.int32)
     for goal in (NEAREST, RICHEST):
         for turn in range(4):
-            way = seek(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn).tolist()
+            way = seek(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0).tolist()
             assert [MAZE.finite.actions[action] for action in way] == ["u"]
 
 

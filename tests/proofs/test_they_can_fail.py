@@ -75,6 +75,12 @@ def test_operators_without_their_last_line(monkeypatch):
         plain_summaries.check(seed=0, products=20)
 
 
+def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
+    monkeypatch.setattr(Summaries, "note", lambda *_: None)
+    with pytest.raises(AssertionError, match="at once"):
+        plain_summaries.check(seed=0, products=1)
+
+
 def test_a_yes_for_every_stack_that_is_never_doubted(monkeypatch):
     monkeypatch.setattr("pdrm.analysis.sufficient_k.every_stack.is_never_less", lambda *_: True)
     with pytest.raises(AssertionError, match="is rejected: in"):

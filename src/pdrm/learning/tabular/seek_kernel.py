@@ -14,6 +14,8 @@ from pdrm.product.summaries.summary_kernel import World
 
 NEAREST, RICHEST = range(2)
 """Which action is looked for: the one in the fewest steps, or the one with which most has been paid."""
+SILENT = 1024
+"""Silent moves, more than one for each step, that there is room for."""
 
 
 @njit(cache=True)
@@ -41,18 +43,34 @@ def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
     return (True, 0.0) if move < 0 else (table.target[move] >= table.first_final, table.reward[move])
 
 
+def count_room(world: World, table: Table) -> int:
+    """The numbers that `seek` works with, but for the stack that it begins with."""
+    room, deep = len(world.terminal) * table.first_final * table.silent.shape[1], table.push.shape[1]
+    return int(8 * room + 2 * deep * (room + SILENT))
+
+
 @njit(cache=True)
 def seek(
-    world: World, table: Table, guess: Integers, s: int, u: int, stack: Integers, left: int, goal: int, turn: int
+    world: World,
+    table: Table,
+    guess: Integers,
+    s: int,
+    u: int,
+    stack: Integers,
+    left: int,
+    goal: int,
+    turn: int,
+    discount: float,
 ) -> Integers:
     """The actions that lead to one never tried, itself the last, in at most `left` steps; none where there is no such way.
 
     The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `guess` are
-    the labels that actions are expected to emit, `stack` is top first; `turn` says which of several untried actions comes first.
+    the labels that actions are expected to emit, `stack` is top first; `turn` says which of several untried actions comes first, `discount` how much
+    later payments count.
     """
     places, actions = world.next.shape
-    states, symbols = table.silent.shape
-    room = places * states * symbols + 1
+    states, symbols = table.first_final, table.silent.shape[1]  # the episode goes on in these
+    room = places * states * symbols
     place, state, top = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     origin, did, depth, gain = (
         np.empty(room, np.int32),
@@ -62,7 +80,7 @@ def seek(
     )
     met = np.zeros((places, states, symbols), np.bool_)
     # Stacks as cells: a symbol, and the cell below; cell 0 is the empty stack.
-    cells = 4 * room + len(stack) + 64
+    cells = table.push.shape[1] * (room + SILENT) + len(stack) + 1
     symbol, below = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
     made = 1
     here = 0
@@ -83,7 +101,7 @@ def seek(
             after = world.next[place[node], a]
             if after < 0:
                 ends, paid = guess_end(table, state[node], guess[a], symbol[top[node]])
-                paid += gain[node]
+                paid = gain[node] + discount ** depth[node] * paid
                 if best < 0 or (best_ends and not ends) or (goal == RICHEST and ends == best_ends and paid > best_gain):
                     best, best_action, best_ends, best_gain = node, a, ends, paid
                 continue
@@ -94,7 +112,7 @@ def seek(
             move = table.move[now, world.label[place[node], a], symbol[at]]
             if move < 0:
                 continue
-            full = False
+            full, begun = False, made
             while move >= 0:
                 if table.pops[move]:
                     at = below[at]
@@ -109,10 +127,11 @@ def seek(
                 paid += table.reward[move]
                 move = table.silent[now, symbol[at]]
             if full or now >= table.first_final or world.terminal[after] or met[after, now, symbol[at]]:
+                made = begun
                 continue
             met[after, now, symbol[at]] = True
             place[count], state[count], top[count], origin[count], did[count] = after, now, at, node, a
-            depth[count], gain[count] = depth[node] + 1, gain[node] + paid
+            depth[count], gain[count] = depth[node] + 1, gain[node] + discount ** depth[node] * paid
             count += 1
         if goal == NEAREST and not best_ends:
             break

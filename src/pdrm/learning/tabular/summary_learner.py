@@ -2,8 +2,8 @@
 
 Every move that it experiences is noted once, and every pair of machine state and top symbol at that environment state is backed up
 (`Summaries.note`), whatever the machine was doing: so one step teaches about all heights of the stack. While it trains it is
-optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`); in one episode to the nearest, in the next to the one with
-which most has been paid. An action of which the machine would end the episode, if it emitted what it emits elsewhere, comes last. Where none can be reached it acts greedily, as it does in tests.
+optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`); every fourth episode to the nearest, in the others to the
+one with which most has been paid, with and without discount in turn: with it, the one that acting greedily comes close to. An action of which the machine would end the episode, if it emitted what it emits elsewhere, comes last. Where none can be reached it acts greedily, as it does in tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pdrm.files import Arrays, need
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, count_room, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
     check_world,
@@ -29,7 +29,7 @@ from pdrm.learning.tabular.summary_policy import (
     world_arrays,
 )
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
-from pdrm.product.summaries.operators import Summaries, check_deterministic
+from pdrm.product.summaries.operators import Summaries, check_deterministic, count_numbers
 from pdrm.task import Task
 
 TRAINING, TESTING = range(2)
@@ -53,6 +53,7 @@ class SummaryLearner:
         check_deterministic(task.finite)
         self.domain, self.machine, self.agent, self.seed = task.finite, task.pushdown, agent, seed
         self.total, self.between_tests = agent.total, agent.test_every
+        self.goals = ((NEAREST, 1.0), (RICHEST, agent.discount), (RICHEST, 1.0), (RICHEST, agent.discount))
         self.ends = (*self.machine.states, *self.machine.final)
         self.table = tabulate(self.machine, self.domain.labels)
         self.world = nothing_known(self.domain.states, len(self.domain.actions))
@@ -119,7 +120,7 @@ class SummaryLearner:
         self.policy(about).save(path)
 
     def facts(self, _run: int) -> dict[str, float]:
-        """Where the run stands, in numbers; `rows` are the lines of its operators, `numbers` the most that it had in memory at a test."""
+        """Where the run stands, in numbers; `rows` are the lines of its operators, `numbers` the most that it ever had in memory."""
         return {"steps": float(self.steps), "rows": float(self.summaries.size.lines), "numbers": float(self.most)}
 
     def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
@@ -130,10 +131,10 @@ class SummaryLearner:
 
     @property
     def numbers(self) -> int:
-        """Numbers in memory: every array of the operators, those in reserve included, of the experienced moves and of the machine."""
-        store, scale = self.summaries.store, self.summaries.scale
-        parts = (*store, *store.edges, *scale, *self.world, *self.table, *self.summaries.heads)
-        return sum(part.size for part in parts if isinstance(part, np.ndarray))
+        """Numbers in memory at most since the operators were begun: every array of theirs, those in reserve included and those that are copied
+        while room is made, of the experienced moves, of the machine, and of the search for what was never tried."""
+        kept = (*self.summaries.scale, *self.world, *self.table, *self.summaries.heads)
+        return self.summaries.most + count_numbers(kept) + count_room(self.world, self.table)
 
     # --- Episodes
 
@@ -149,12 +150,12 @@ class SummaryLearner:
         plan: list[int] = []
         if train:
             self._guess = guess_labels(self.world, len(self.domain.labels))
-        seeking, goal = train, (NEAREST, RICHEST)[self.episodes % 2]
+        seeking, (goal, discount) = train, self.goals[self.episodes % len(self.goals)]
         for step in range(limit):
             if u >= self.table.first_final or arrays.terminal[s]:
                 return gained, step, u
             if seeking and not plan:
-                plan = self._seek(s, u, stack, limit - step, goal, int(rng.integers(len(where.actions))))
+                plan = self._seek(s, u, stack, limit - step, goal, int(rng.integers(len(where.actions))), discount)
                 seeking = bool(plan)
             a = plan.pop(0) if plan else int(rng.choice(self._greedy(s, u, stack)))
             o = pick(arrays.probability[s, a], float(rng.random()))
@@ -174,13 +175,13 @@ class SummaryLearner:
             fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
             raise UndefinedMove(fault, fix=fix) from None
 
-    def _seek(self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int) -> list[int]:  # noqa: PLR0913, PLR0917
+    def _seek(self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float) -> list[int]:  # noqa: PLR0913, PLR0917
         if goal == NEAREST:
             top, untried = stack[0] if stack else 0, np.flatnonzero(self.world.next[s] < 0).tolist()
             if here := [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]:
                 return [here[turn % len(here)]]
         below = np.array(stack, np.int32)
-        found: list[int] = seek(self.world, self.table, self._guess, s, u, below, left, goal, turn).tolist()
+        found: list[int] = seek(self.world, self.table, self._guess, s, u, below, left, goal, turn, discount).tolist()
         return found
 
     def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
@@ -214,6 +215,8 @@ class SummaryLearner:
 
     def _begin(self) -> Summaries:
         """The operators of what is known, to be found anew, with room for what may still be experienced."""
+        if self.steps:
+            self.most = max(self.most, self.numbers)
         self._largest = float(np.abs(self.world.reward).max(initial=0.0))
         precision = self.agent.precision
         return Summaries(

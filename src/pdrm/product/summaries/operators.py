@@ -16,7 +16,7 @@ silent moves pay, undiscounted. So V(c) is the greatest, over the actions, of wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple
@@ -177,6 +177,9 @@ class Summaries:
         self.scale = self._measure(largest_unknown)
         self.store = _room(places, states, symbols)
         self._residual: tuple[int, Floats] | None = None
+        self.most = count_numbers(self.store)
+        """Numbers in the arrays of the store, those in reserve included, at most so far; while room is made there are an old and a new array."""
+        self._compacted = -1
 
     # --- What one asks
 
@@ -359,6 +362,8 @@ class Summaries:
 
     def _evaluate(self, exits: Integers, stack: Integers) -> tuple[Floats | None, int]:
         """The worth at some exits, and how many symbols were looked at; None: it depends on what is below these."""
+        if self.store.counter[WAITING]:  # what was noted counts from now on
+            self.settle()
         room = max(1024, 2 * len(exits))
         while True:
             levels = Levels(np.zeros(len(stack) + 1, np.int64), np.zeros(room, np.int32), np.zeros(room))
@@ -393,27 +398,28 @@ class Summaries:
         return self._residual[1]
 
     def _make_room(self, status: int) -> None:
-        """Twice the room for what there was none for."""
+        """Twice the room for what there was none for; for lines, half as much again as are in use, once the others are dropped."""
         store, counter = self.store, self.store.counter
-        longer: dict[str, Any]
+        longer: dict[str, Any] = {}
         if status == MORE_ENTRIES:
             longer = {name: _lengthen(getattr(store, name)) for name in PER_ENTRY}
             queue, waiting = np.zeros(len(longer["place"]), np.int32), int(counter[WAITING])
             queue[:waiting] = store.queue[(counter[NEXT] + np.arange(waiting)) % len(store.queue)]
-            counter[NEXT] = 0
-            self.store = store._replace(**longer, queue=queue)
+            longer["queue"], counter[NEXT] = queue, 0
         elif status == MORE_LINES:
-            length = max(FIRST_ROOM, 4 * int(store.length[: counter[BLOCKS]].sum()))
-            c, t, vertex = np.zeros(length), np.zeros(length, np.int32), np.zeros(length)
-            counter[LINES] = compact(store, c, t, vertex)
-            self.store = store._replace(c=c, t=t, vertex=vertex)
+            needed = int(store.length[: counter[BLOCKS]].sum())
+            useless = counter[LINES] == self._compacted  # nothing has fitted since the last time
+            length = max(FIRST_ROOM, 3 * needed // 2, 2 * len(store.c) if useless else 0)
+            longer = {"c": np.zeros(length), "t": np.zeros(length, np.int32), "vertex": np.zeros(length)}
+            counter[LINES] = self._compacted = compact(store, **longer)
         elif status == MORE_EDGES:
-            used, longer = int(store.edges.used[0]), {name: _lengthen(getattr(store, name)) for name in PER_EDGE}
-            self.store = store._replace(edges=Index.of(store.edges.key[:used], 2 * len(store.edges.key)), **longer)
+            longer = {name: _lengthen(getattr(store, name)) for name in PER_EDGE}
+            longer["edges"] = Index.of(store.edges.key[: int(store.edges.used[0])], 2 * len(store.edges.key))
         elif status in (MORE_BLOCKS, MORE_RECORDS):
             names = PER_BLOCK if status == MORE_BLOCKS else PER_RECORD
             longer = {name: _lengthen(getattr(store, name)) for name in names}
-            self.store = store._replace(**longer)
+        self.most = max(self.most, count_numbers(store) + count_numbers(longer.values()))
+        self.store = store._replace(**longer)
 
     # --- Between which numbers values are
 
@@ -507,6 +513,19 @@ def check_deterministic(domain: FiniteDomain) -> None:
 
 
 # --- Room
+
+
+def count_numbers(parts: Iterable[object]) -> int:
+    """The numbers in all arrays among these, and in tuples of them.
+
+    >>> count_numbers((np.zeros(3), 1.0, (np.zeros((2, 2)),)))
+    7
+    """
+    return sum(
+        part.size if isinstance(part, np.ndarray) else count_numbers(part) if isinstance(part, tuple) else 0
+        for part in parts
+    )
+
 
 PER_ENTRY = (
     *("place", "state", "symbol", "constant", "to", "gain", "time", "floor", "block", "waiting", "changed", "reader"),
