@@ -545,7 +545,9 @@ def settle(heads: Heads, world: World, scale: Scale, store: Store, budget: int) 
             next_loops = counter[VISITS] + counter[ENTRIES]
             if counter[WAITING] == 0:
                 return DONE
-        x = int(queue[counter[NEXT]])
+        x = int(
+            np.int64(queue[counter[NEXT]])
+        )  # of one width wherever `visit` is called, which is compiled once for each
         tolerance = scale.silent_tolerance if heads.silent[store.state[x], store.symbol[x]] >= 0 else scale.tolerance
         status = visit(heads, world, scale, store, x, x, tolerance)
         if status != DONE:

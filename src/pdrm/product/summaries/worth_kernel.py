@@ -71,14 +71,15 @@ def check(heads: Heads, world: World, scale: Scale, store: Store, first: int, fo
     exits, following, starts, lengths = store.exit, store.following, store.start, store.length
     slot, stamp, states = store.slot, store.stamp, store.entry.shape[1]
     blocks, lines = store.counter[BLOCKS], store.counter[LINES]
+    work = int(np.int64(0))  # entry 0, as an integer of the width that `visit` is compiled for anyway
     for x in range(first, store.counter[ENTRIES]):
         trim(store, scale, x)
         clear(store, scale.lowest)
-        status = visit(heads, world, scale, store, x, 0, 0.0)
+        status = visit(heads, world, scale, store, x, work, 0.0)
         if status != DONE:
             store.counter[BLOCKS], store.counter[LINES] = blocks, lines
             return x, status
-        trim(store, scale, 0)
+        trim(store, scale, work)
         gap = max(0.0, store.constant[0] - store.floor[x], store.constant[x] - store.floor[0])
         highest = max(store.constant[x], store.constant[0])
         largest = max(abs(store.floor[x]), abs(store.floor[0]))
