@@ -21,7 +21,7 @@ SMOKE = (
     "convert letter-counting -o letter.json --to pushdown",
     "new garden",
     "train garden/map.txt --machine garden/task.pdrm --episodes 20 --test-every 10 --test-episodes 1",
-    "check-k letter --depth 2 --k 0",
+    "check-k paint --k 0",
     "catalogue letter",
     "explain E0301",
 )

@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 # XLA's pool of threads for the processor can stall on machines with few cores; and the tests run so few steps that optimising
-# what is compiled takes longer than it saves.
-QUICKLY_COMPILED = (
-    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+# what is compiled takes longer than it saves. A step of PPO compiles in 3.9 s of processor time with fusion emitters, in 1.0 s without.
+QUICKLY_COMPILED = " ".join(
+    (
+        "--xla_cpu_multi_thread_eigen=false",
+        "--xla_backend_optimization_level=0",
+        "--xla_llvm_disable_expensive_passes=true",
+        "--xla_cpu_use_fusion_emitters=false",
+        "--xla_cpu_parallel_codegen_split_count=1",
+    )
 )
 os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
 

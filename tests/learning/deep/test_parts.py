@@ -5,7 +5,6 @@ import signal
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -47,8 +46,8 @@ def test_the_loss_is_that_of_stable_baselines3():
     rng, rows = np.random.default_rng(1), 64
     old, new, gain, value, old_value, goal, spread = rng.normal(size=(7, rows)).astype(np.float32)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
-    batch = Batch(jnp.zeros(rows), jnp.zeros(rows), *(jnp.asarray(part) for part in (old, old_value, gain, goal)))
-    ours, _ = ppo_loss(settings, batch, jnp.asarray(value), jnp.asarray(new), jnp.asarray(spread), jnp.ones(rows))
+    batch = Batch(np.zeros(rows), np.zeros(rows), old, old_value, gain, goal)
+    ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(batch, value, new, spread, np.ones(rows, np.float32))
     # As written in stable_baselines3/ppo/ppo.py.
     t = {name: torch.tensor(part) for name, part in locals().items() if isinstance(part, np.ndarray)}
     normal = (t["gain"] - t["gain"].mean()) / (t["gain"].std() + 1e-8)
@@ -61,13 +60,13 @@ def test_the_loss_is_that_of_stable_baselines3():
 
 def test_rows_that_only_fill_up_do_not_count():
     rng = np.random.default_rng(2)
-    columns = [jnp.asarray(rng.normal(size=10), jnp.float32) for _ in range(7)]
+    columns = rng.normal(size=(7, 10)).astype(np.float32)
 
-    def loss(count, weight):
-        cut = [column[:count] for column in columns]
+    @jax.jit
+    def loss(cut, weight):
         return ppo_loss(PPO(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
 
-    assert float(loss(7, jnp.ones(7))) == pytest.approx(float(loss(10, jnp.arange(10) < 7)), rel=1e-5)
+    assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(float(loss(columns, np.arange(10) < 7)), rel=1e-5)
 
 
 def test_the_product_in_jax_is_the_wrapped_environment():
@@ -75,19 +74,19 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     world = WaterWorld(radius=1.5, step_limit=400)
     product, task = jax_product(water_domain(world), catalogue("water"), TopK(1)), WaterTask(world)
     seen, _ = task.reset(seed=0)
-    state = product.begin(make_key(0)).state
-    state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
-    step, gained, rng = jax.jit(product.step), 0.0, np.random.default_rng(0)
-    assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-5)
+    state = jax.jit(product.begin)(make_key(0)).state
+    state = state._replace(environment=task.unwrapped.water)
+    step, observe, gained, rng = jax.jit(product.step), jax.jit(product.observe), 0.0, np.random.default_rng(0)
+    assert np.asarray(observe(state)) == pytest.approx(seen, abs=1e-5)
     for number in range(400):
         action = int(rng.integers(5))
         state, outcome = step(state, action)
         seen, reward, terminated, truncated, _ = task.step(action)
         # Where a ball jumps is drawn by each for itself: put the twin's there too.
-        state = state._replace(environment=jax.tree.map(jnp.asarray, task.unwrapped.water))
+        state = state._replace(environment=task.unwrapped.water)
         assert float(outcome.reward) == reward
         assert (bool(outcome.terminated), bool(outcome.truncated)) == (terminated, truncated), number
-        assert np.asarray(product.observe(state)) == pytest.approx(seen, abs=1e-4)
+        assert np.asarray(observe(state)) == pytest.approx(seen, abs=1e-4)
         gained += reward
         if terminated or truncated:
             break
