@@ -37,7 +37,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-SLOW = ("tests/learning/", "tests/test_", "tests/pages/", "tests/experiments/", "tests/cli/", "tests/analysis/")
+SLOW = (
+    *("tests/learning/", "tests/test_", "tests/proofs/", "tests/pages/", "tests/report/", "tests/experiments/"),
+    *("tests/cli/", "tests/analysis/", "tests/product/"),
+)
 
 
 def pytest_collection_modifyitems(items):

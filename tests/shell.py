@@ -12,8 +12,8 @@ from pathlib import Path
 
 FILE = re.compile(r"cat > (\S+) <<'END'\n(.*?)^END$", re.DOTALL | re.MULTILINE)
 """A file that a page writes."""
-NEEDS_A_SHELL = re.compile(r"[|<>;&$`]|^pdrm run ")
-"""Redirections and the like; and a study, which starts workers that outlive the command."""
+NEEDS_A_SHELL = re.compile(r"[|<>;&$`]")
+"""Redirections and the like."""
 
 
 def run_commands(script, pdrm):
@@ -29,7 +29,8 @@ def run_commands(script, pdrm):
         elif words[0] == "cd":
             os.chdir(words[1])
         elif words[0] == "pdrm" and not NEEDS_A_SHELL.search(_unquoted(line)):
-            outcome = pdrm(*(found for word in words[1:] for found in _matching(word)))
+            here = ("--workers", "1") if words[1] == "run" else ()  # workers would outlive the command
+            outcome = pdrm(*(found for word in words[1:] for found in _matching(word)), *here)
             said += [outcome.out, outcome.err]
             assert outcome.code == 0, f"{line}\n{outcome.err}"
         else:
