@@ -225,8 +225,9 @@ def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
 
 
 def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
+    """A command is interrupted somewhere; another process, this one, goes on from there."""
     command = [sys.executable, "-m", "pdrm", "train", "maze-10x10", "--k", "full", "--episodes", "3000", "-o"]
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    train("maze-10x10", "q", k="full", episodes=3_000, folder=tmp_path / "whole")
     process = subprocess.Popen(
         [*command, str(tmp_path / "parts")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -237,7 +238,7 @@ def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) in (0, 130)
-    subprocess.run([*command, str(tmp_path / "parts")], check=True, capture_output=True)
+    train("maze-10x10", "q", k="full", episodes=3_000, folder=tmp_path / "parts")
     whole, parts = (next(tmp_path.glob(f"{name}/*")) for name in ("whole", "parts"))
     assert fingerprint(parts) == fingerprint(whole)
 

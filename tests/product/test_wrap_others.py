@@ -158,7 +158,7 @@ def test_dqn_learns_to_unwind_in_minigrid():
         env,
         learning_rate=1e-3,
         learning_starts=200,
-        train_freq=1,
+        train_freq=2,
         batch_size=64,
         gamma=0.9,
         target_update_interval=100,
