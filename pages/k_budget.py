@@ -140,12 +140,11 @@ def list_tasks(folder: Path) -> list[tuple[str, str, str]]:
         case = random_case(random, ("none",), SMALL)[0]
         tasks.append((f"random-{number}", case.domain, Task(case.domain, case.machine)))
     found = []
-    for name, domain, task in tasks:
+    for name, _, task in tasks:
         machine, arrays = folder / f"{name}.pdrm", folder / f"{name}.npz"
         machine.write_text(to_text(task.pushdown), encoding="utf-8")
-        if isinstance(domain, FiniteDomain):
-            save_domain(domain, arrays)
-        found.append((name, domain if isinstance(domain, str) else str(arrays), str(machine)))
+        save_domain(task.finite, arrays)  # also what has a name: it may have meant fewer starts in another version
+        found.append((name, str(arrays), str(machine)))
     return found
 
 

@@ -26,6 +26,7 @@ from proofs.random_products import DISCOUNTS, REWARDS, plainly_paid, random_doma
 
 PRODUCTS = 40
 MOST_STATES = 20
+MOST_POLICIES = 3_000
 KS = range(3)
 TRIES = 4
 
@@ -70,6 +71,12 @@ def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
             counted.update({"answered no": int(not enough), "witnesses": int(pair is not None)})
             assert pair is None or not enough, f"{case}\n{k = }, {question}: {pair}, and it is true"
             for one in pair or ():
+                check_situation(case, truth, one)
+        if len(case.domain.actions) ** len(truth.plain.states) <= MOST_POLICIES:  # all of them are tried
+            enough, clash = truth.answers(k)["start"], high.find_from_start(k)
+            counted.update({"from the start no": int(not enough), "proved": int(clash is not None)})
+            assert clash is None or not enough, f"{case}\n{k = }, from the start: {clash}, and it is true"
+            for one in clash or ():
                 check_situation(case, truth, one)
     return counted
 

@@ -3,6 +3,7 @@
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
+from pdrm.cli.setup_commands import make_project
 from pdrm.language.loading import parse_word
 from pdrm.product.finite_product import Bound
 from pdrm.product.summaries import operators
@@ -27,6 +28,22 @@ def test_a_no_beyond_what_was_explored():
     for settings in ({"depth": 2}, {"bound": Bound(40, "fail")}):
         asked = check_k(maze, k=[4], most=300, seconds=None, **settings)
         assert not asked.answers[4]["everywhere"].situations
+
+
+def test_what_is_best_depends_on_how_high_the_stack_is(tmp_path):
+    """In the project of `pdrm new` it pays to walk about first, for some 57 steps: no exploring gets there."""
+    make_project(tmp_path / "garden", "grid")
+    garden = Task(tmp_path / "garden/map.txt", tmp_path / "garden/task.pdrm")
+    high = HighWitnesses.of(garden, 0.99)
+    one, other = high.find("everywhere", 3)
+    assert one.seen == other.seen == one.stack[:3]
+    assert not set(one.actions) & set(other.actions)
+    assert max(len(one.stack), len(other.stack)) > 57
+    clash = high.find_from_start(0)
+    for situation in (one, other, *clash):
+        after = garden.pushdown.run(parse_word(situation.word)).after
+        assert (after.state, after.stack) == (situation.state, situation.stack)
+    assert len({(situation.place, situation.state) for situation in clash}) == 1
 
 
 def test_where_it_does_not_apply():

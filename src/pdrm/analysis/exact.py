@@ -89,6 +89,7 @@ def _number_rows(columns: list[Numbers]) -> Numbers:
     """A number for each row of some columns, equal for equal rows."""
     number = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
     for column in columns[1:]:
+        check_time()
         inverse = np.unique(column, return_inverse=True)[1].astype(np.int64)
         pair = number * (int(inverse.max(initial=0)) + 1) + inverse
         number = np.unique(pair, return_inverse=True)[1].astype(np.int64)

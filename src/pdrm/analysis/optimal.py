@@ -29,6 +29,8 @@ MOST_STATES = 1_500_000
 """States explored at most, unless told otherwise."""
 MOST_EXACT = 60_000
 """States whose values are computed as fractions at most."""
+MANY = 20_000
+"""If there are more states than this and no others, what is known without fractions is said first: those may take long."""
 MOST_TIED = 300_000
 """States among which ties are sought at most."""
 GROWTH = 1.5
@@ -127,6 +129,8 @@ def deepen(  # noqa: PLR0913, PLR0917 - as above
         done = last == 1 or full or not further.size or not few
         since += 1
         if done or len(product) > GROWTH * settled or since > BETWEEN:  # ties cost time: they are sought now and then
+            if not product.frontier.size and len(product) > MANY:
+                yield _decide(product, found, asked, depth, fractions=False)
             answer = _decide(product, found, asked, depth)
             settled, since = len(product), 0
             undecided = asked[answer.surely[asked] != answer.possibly[asked]]
@@ -175,6 +179,8 @@ def follow_to_the_end(answer: Optimal, most: int) -> Optimal:
 
 def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> Numbers:
     """The frontier states to expand for the sake of states with several actions in play, the nearest of these first."""
+    if not product.expandable(product.frontier).size:
+        return np.zeros(0, np.int64)
     several = asked[mark_possible(product, found)[asked].sum(axis=1) > 1]
     depth = product.states.depth[several]
     for reach in np.unique(depth).tolist():
@@ -210,9 +216,17 @@ def mark_possible(product: FiniteProduct, found: Values) -> Flags:
     return possible
 
 
-def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | None, *, ties: bool = True) -> Optimal:
+def _decide(  # noqa: PLR0913 - two of them say what to leave out
+    product: FiniteProduct,
+    found: Values,
+    asked: Numbers,
+    depth: int | None,
+    *,
+    ties: bool = True,
+    fractions: bool = True,
+) -> Optimal:
     """Sort the actions of all states into optimal, not optimal and unknown: by intervals, exact values, then ties. Without
-    ties, by intervals alone, which takes no time."""
+    ties, by intervals alone, which takes no time; without fractions, by intervals and ties."""
     expanded, possible = product.expanded, mark_possible(product, found)
     region = _mark_relevant(product, found, possible, asked)
     bits = 1 << np.arange(possible.shape[1], dtype=np.int64)
@@ -222,7 +236,7 @@ def _decide(product: FiniteProduct, found: Values, asked: Numbers, depth: int | 
     sure = np.flatnonzero(
         region & ~mark_unsure(product.next, possible, expanded, region) if ahead else region & expanded
     )
-    few = ties and (len(sure) <= MOST_EXACT or not ahead)
+    few = ties and fractions and (len(sure) <= MOST_EXACT or not ahead)
     exact = solve_exactly(product, found.discount, sure, possible) if few else None
     value = {} if exact is None else exact.value
     block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)

@@ -129,8 +129,8 @@ def measure_gap_to_1(discount: float) -> float:
     return float(1 - read_number(discount))
 
 
-def bound_by_top(product: FiniteProduct, discount: float) -> Known:
-    """Bound the values of all product states, by environment state, machine state and top symbol.
+def bound_by_top(product: FiniteProduct, discount: float, sweeps: int = TOP_SWEEPS) -> Known:
+    """Bound the values of all product states, by environment state, machine state and top symbol. With no sweeps, all alike, at once.
 
     This depends on the machine and the domain alone, not on how much of the product has been built. Where the bound of the
     stack changes the problem, a step may end, or be repeated, in any state: then only the range of all rewards is known.
@@ -154,9 +154,9 @@ def bound_by_top(product: FiniteProduct, discount: float) -> Known:
         found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
         few = limit_sweeps(8 * found.size * arrays.next[0].size)  # a step may uncover any of several symbols
-        for _ in range(0, 0 if capped else TOP_SWEEPS, few):
-            sweeps = min(few, TOP_SWEEPS)
-            done = tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, sweeps, sign, found)
+        for _ in range(0, 0 if capped else sweeps, few):
+            some = min(few, sweeps)
+            done = tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, some, sign, found)
             if done or time_left() <= 0:
                 break
         tables.append(found)

@@ -19,11 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.analysis.optimal import MOST_STATES, Optimal, Watch, deepen, find_optimal, follow_to_the_end, look_at_start
+from pdrm.analysis.optimal import (
+    MANY,
+    MOST_STATES,
+    Optimal,
+    Watch,
+    deepen,
+    find_optimal,
+    follow_to_the_end,
+    look_at_start,
+)
 from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
-from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, may_apply
+from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, estimate_seconds, may_apply
 from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
 from pdrm.analysis.sufficient_k.questions import (
     NO,
@@ -31,6 +40,7 @@ from pdrm.analysis.sufficient_k.questions import (
     UNDECIDED,
     YES,
     Answer,
+    Classes,
     Situation,
     answer_questions,
     check_ks,
@@ -62,11 +72,18 @@ SECONDS = 60.0
 """How long the search takes at most."""
 WHOLE = 0.5
 """The share of this time within which the whole product must be explored, or a part of it is asked about."""
-EXPLORING = 0.75
-"""The share of this time after which exploring ends; then the end of the best policy is sought, and questions are answered."""
-FOLLOWING = 0.85
+FOLLOWING = 0.1
+"""The share of it in which the end of the best policy is sought, once exploring has ended."""
+ANSWERING = 0.15
+"""The share that is left then for the questions; it is more, but no more than half, where witnesses of any height can be had for that."""
+HIGH = 1.0
+"""Seconds that are left for such witnesses, beside those that solving takes."""
 SHARE = 0.5
-"""The share of what is left then that looking for a yes for every stack takes at most."""
+"""The share of the rest that looking for a yes for every stack takes at most."""
+EARLY = 0.5
+"""Of the time that is left, the share that the questions take at most when they are asked before ties are known."""
+ASKING = 1e-6
+"""Seconds that the questions take at most, about, for each state and k."""
 FIRST_KS = range(5)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 
@@ -227,7 +244,11 @@ class KSearch:
         self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.seconds, self.questions = task, discount, depth, seconds, questions
         compile_kernels()
-        if depth is None and bound is None and may_apply(task, discount):
+        self._higher = (
+            HIGH + estimate_seconds(task) if depth is None and bound is None and may_apply(task, discount) else 0.0
+        )
+        """Seconds to leave for witnesses of any height."""
+        if self._higher:
             compile_solver()
         self.most, self.watch, self.begun = most, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
@@ -236,11 +257,10 @@ class KSearch:
         if product.bound.height is not None and height > product.bound.height:
             fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
             raise BadSetting(fault, fix=f"allow it: --height {height} or more")
-        with limit_time(self._until(EXPLORING)):
-            self._known = bound_by_top(product, discount)
-        self.optimal = look_at_start(product, discount, self._known)
+        self.optimal = look_at_start(product, discount, bound_by_top(product, discount, sweeps=0))
         """What was found last."""
         self.ended, self._short, self._ran = TIME, True, False
+        self._early: _Answers | None = None
 
     @property
     def spent(self) -> float:
@@ -249,13 +269,20 @@ class KSearch:
 
     def run(self) -> None:
         """Look ever further, until all is decided, or time or states are up."""
-        with limit_time(self._until(EXPLORING)), suppress(TimeoutError):
+        with limit_time(self._until(1 - ANSWERING - FOLLOWING)), suppress(TimeoutError):
             product, depth = self._begin()
-            for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=self._known):
-                self.optimal = replace(found, product=product.snapshot())
-                self._short = found.depth is not None and found.depth != depth
+            self._higher *= product.frontier.size > 0  # else there is nothing higher
+            known = bound_by_top(product, self.discount) if product.frontier.size else None
+            if known is not None:
+                self.optimal = look_at_start(self._new_product(), self.discount, known)
+            with limit_time(self._leave_time_to_ask(product)), limit_time(self._until(1 - self._share - FOLLOWING)):
+                for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=known):
+                    self.optimal = replace(found, product=product.snapshot())
+                    self._short = found.depth is not None and found.depth != depth
+                    if found.depth is None and self._ask_early():
+                        break
             self.ended = STATES if self.optimal.capped else HELPLESS
-        with limit_time(self._until(FOLLOWING)), suppress(TimeoutError):
+        with limit_time(self._until(1 - self._share)), suppress(TimeoutError):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
         self._ran = True
@@ -263,16 +290,17 @@ class KSearch:
     def report(self, seconds: float | None = None) -> KReport:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
         with limit_time(self._until(1.0)), limit_time(seconds):
-            answers = _Answers(self.optimal, short=self._short)
+            answers = _Answers(self.optimal, short=self._short, early=self._early)
             for k in self.ks or ():
                 answers.at(k)
             if self.ks is None:
                 answers.look_upwards(self.questions)
             answers.ask_nearer()
             if self._ran and self.depth is None and self.optimal.product.bound == Bound():
-                with limit_time(time_left() * SHARE):
+                with limit_time(min(time_left() * SHARE, time_left() - self._higher)):
                     answers.ask_every_stack(self.task)
-                answers.ask_higher(self.task)
+                if self.optimal.depth is not None:
+                    answers.ask_higher(self.task)
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
@@ -281,6 +309,30 @@ class KSearch:
     def _until(self, share: float) -> float | None:
         """The seconds until some share of the time has passed."""
         return None if self.seconds is None else share * self.seconds - self.spent
+
+    def _ask_early(self) -> bool:
+        """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""
+        if self._early is None and self.ks is not None and len(self.optimal.product) > MANY:
+            self._early = _Answers(self.optimal, short=False)
+            with limit_time(time_left() * EARLY):
+                for k in self.ks:
+                    self._early.at(k)
+            return not any(self._early.list_open(question) for question in QUESTIONS)
+        return False
+
+    @property
+    def _share(self) -> float:
+        """The share of the time that is left for the questions."""
+        if self.seconds is None or not 0 < self._higher - HIGH <= WHOLE * self.seconds:
+            return ANSWERING
+        return max(ANSWERING, min(WHOLE, self._higher / self.seconds))
+
+    def _leave_time_to_ask(self, product: FiniteProduct) -> float | None:
+        """The seconds until the questions must be asked, where there are many states already; at least half of what is left."""
+        left = self._until(1.0)
+        if left is None:
+            return None
+        return max(left / 2, left - ASKING * len(product) * len(self.ks or FIRST_KS))
 
     def _begin(self) -> tuple[FiniteProduct, int | None]:
         """A product to explore, and how deep to ask. Without a depth: the whole of it if that is small."""
@@ -300,11 +352,12 @@ class KSearch:
 class _Answers:
     """The answers for some k, each found when it is asked for."""
 
-    def __init__(self, optimal: Optimal, *, short: bool) -> None:
+    def __init__(self, optimal: Optimal, *, short: bool, early: _Answers | None = None) -> None:
         """`short`: fewer states than were meant to be asked about. Then a yes about states none of which look alike, which
-        says nothing, does not count."""
-        self.optimal, self.short = optimal, short
-        self.beyond = count_to_tell_apart(optimal.product, optimal.asked)
+        says nothing, does not count. `early`: what was answered about the same states, all there are, with less known of them."""
+        self.optimal, self.short, self.early = optimal, short, early
+        self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
+        self.beyond = self.classes.count_to_tell_apart()
         """The first k at which no two states look alike."""
         self.found: dict[int, dict[str, Answer]] = {}
 
@@ -312,8 +365,11 @@ class _Answers:
         """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
         if len(self.found) > len(FIRST_KS) and time_left() <= 0:
             self.found.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED)))
+        before = {} if self.early is None else self.early.found.get(k, {})
+        settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
         if k not in self.found:
-            answers = answer_questions(self.optimal, k)
+            new = len(settled) < len(QUESTIONS)
+            answers = (answer_questions(self.optimal, k, self.classes.at(k)) if new else {}) | settled
             if self.short and k >= self.beyond:
                 answers = {q: Answer(UNDECIDED) if one.depth is not None else one for q, one in answers.items()}
             self.found[k] = answers
@@ -346,14 +402,14 @@ class _Answers:
         deepest = max(yes, default=0)
         return yes[deepest] if yes and count_to_tell_apart(product, asked[depth <= deepest]) > k else None
 
-    def _list_open(self, question: str) -> list[int]:
+    def list_open(self, question: str) -> list[int]:
         """The k for which the answer is not yet a yes for all states, or a no."""
         asked = {k: answers[question] for k, answers in sorted(self.found.items())}
         return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
 
     def ask_higher(self, task: Task) -> None:
         """What is open may be a no farther away than any product reaches."""
-        asked = [(question, k) for question in ("everywhere", "same_values") for k in self._list_open(question)]
+        asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
         high = HighWitnesses.of(task, self.optimal.values.discount) if asked else None
         for question, k in asked:
             pair = high.find(question, k) if high is not None and time_left() > 0 else None
@@ -362,11 +418,22 @@ class _Answers:
             self.found[k][question] = Answer(NO, situations=pair)
             if question == "everywhere" and self.found[k]["same_values"].verdict != NO:
                 self.found[k]["same_values"] = Answer(NO, situations=pair)
+        self._refuse_from_start(task, high)
+
+    def _refuse_from_start(self, task: Task, high: HighWitnesses | None) -> None:
+        """No k-policy may be optimal from the start; the more symbols are seen, the harder that is to prove."""
+        asked = [k for k in self.list_open("start") if self.found[k]["start"].verdict == UNDECIDED]
+        high = high or (HighWitnesses.of(task, self.optimal.values.discount) if asked else None)
+        for k in asked:
+            clash = None if high is None else high.find_from_start(k)
+            if clash is None:
+                break
+            self.found[k]["start"] = Answer(NO, situations=clash)
 
     def ask_every_stack(self, task: Task) -> None:
         """What is open may be a yes for every stack; and then it is for every larger k."""
         asked = {
-            question: ks for question in ("everywhere", "same_values", "start") if (ks := self._list_open(question))
+            question: ks for question in ("everywhere", "same_values", "start") if (ks := self.list_open(question))
         }
         if not asked:
             return

@@ -17,6 +17,7 @@ from itertools import product as combinations
 from random import Random
 
 from pdrm.analysis.solving import Solution, solve
+from pdrm.analysis.sufficient_k.from_start import Search
 from pdrm.analysis.sufficient_k.questions import Situation
 from pdrm.analysis.time_limit import time_left
 from pdrm.domains.finite_domain import NO_LABEL
@@ -36,6 +37,14 @@ TRIES = 200
 """Such comparisons for one k."""
 LONGEST_LOOP = 4
 """Steps of moves that lead back to the same place."""
+STEPS = 200_000
+"""Of looking for a policy from the start, in all: half of them from the first start, half of the rest from the next."""
+MOST_PLACES = 5_000
+"""Situations that are judged on the ways from one start: each takes about a millisecond."""
+RAISED = 20
+"""Places from which circles are tried, for one k."""
+CIRCLES = 8
+"""Circles that are tried from one place, and ways on from each."""
 HIGHEST = 200
 """Symbols of a stack at most that moves in a circle make: judging higher ones takes long."""
 
@@ -70,11 +79,14 @@ class HighWitnesses:
     known: dict[str, Pair] = field(default_factory=dict)
     """For each question the pair found last."""
     tries: int = TRIES
+    turns: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secrets
+    """For moves in a circle: they leave the other ways as they are."""
+    _actions: dict[tuple[int, str, Stack], tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, task: Task, discount: float) -> HighWitnesses | None:
         """For a task, if its moves are deterministic, it is small enough and there is time; else None."""
-        if not may_apply(task, discount) or count_heads(task) / HEADS_PER_SECOND > time_left():
+        if not may_apply(task, discount) or estimate_seconds(task) > time_left():
             return None
         try:
             return cls(solve(task, discount=discount))
@@ -95,21 +107,47 @@ class HighWitnesses:
         """Pairs of places that look alike up to k symbols: what was found before with more symbols on it, then new ones."""
         if question in self.known:
             yield from self._go_round(self.known[question], k)
-        starts = self._starts()
+        starts = self.starts()
         if not starts:
             return
-        for _ in range(self.tries if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
+        for tried in range(self.tries if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
             met: dict[tuple[int, str], dict[Stack, Place]] = {}
             for _ in range(WAYS):
-                place = self._walk(self.random.choice(starts), self._draw(self.random.randint(0, LONGEST)))
+                place = self.walk(self.random.choice(starts), self._draw(self.random.randint(0, LONGEST)))
                 if place is not None:
                     met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
             for places in met.values():
                 if len(places) > 1:
                     word = self._draw(k + self.random.randint(0, LONGEST - 2))
-                    one, other = (self._walk(place, word) for place in self.random.sample(list(places.values()), 2))
+                    one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
                     if one is not None and other is not None and look_alike(one, other, k):
                         yield one, other
+            if tried < RAISED:
+                yield from self._raise_unevenly(question, self.turns.choice(starts), k)
+
+    def _raise_unevenly(self, question: str, start: Place, k: int) -> Iterator[Pair]:
+        """Pairs that went round in the same circle until k symbols look alike, one of them far more often, and then the same way: what is best may
+        depend on how high the stack is."""
+        place = self.walk(start, self._draw(self.turns.randint(0, LONGEST), self.turns))
+        if place is None:
+            return
+        for _ in range(CIRCLES):
+            loop = self._draw(self.turns.randint(1, LONGEST_LOOP), self.turns)
+            more = self._gain(place, loop)
+            if more <= 0:
+                continue
+            raised, times = [self.walk(place, loop * max(1, -(-k // more)))], 1
+            while raised[-1] is not None and len(raised[-1].stack) + times * more <= HIGHEST:
+                raised.append(self.walk(raised[-1], loop * times))
+                times *= 2
+            for _ in range(CIRCLES if len(raised) > 1 else 0):
+                word = self._draw(self.turns.randint(0, LONGEST), self.turns)
+                one, highest = (None if at is None else self.walk(at, word) for at in (raised[0], raised[-1]))
+                if one is None or highest is None or not look_alike(one, highest, k):
+                    continue
+                if self._proves(question, one, highest):  # and perhaps a lower one does
+                    others = (self.walk(at, word) for at in raised[1:] if at is not None)
+                    yield from ((one, other) for other in others if other is not None and look_alike(one, other, k))
 
     def _go_round(self, pair: Pair, k: int) -> Iterator[Pair]:
         """The pair after some moves that lead both back to where they were, again and again until they look alike up to k symbols."""
@@ -121,18 +159,18 @@ class HighWitnesses:
                 more = self._gain(pair[0], loop)
                 times = -(-k // more) if more > 0 else 0
                 if 0 < times <= (HIGHEST - len(pair[0].stack)) // more:
-                    one, other = (self._walk(place, loop * times) for place in pair)
+                    one, other = (self.walk(place, loop * times) for place in pair)
                     if one is not None and other is not None and look_alike(one, other, k):
                         yield one, other
 
     def _gain(self, place: Place, loop: tuple[int, ...]) -> int:
         """How many symbols higher the stack is when some moves have led back to the same place; 0 where they do not."""
-        after = self._walk(place, loop)
+        after = self.walk(place, loop)
         back = after is not None and (after.s, after.state) == (place.s, place.state)
         return len(after.stack) - len(place.stack) if after is not None and back else 0
 
     def _proves(self, question: str, one: Place, other: Place) -> bool:
-        found = [self.solution.actions(place.s, place.state, place.stack) for place in (one, other)]
+        found = [self.find_actions(place) for place in (one, other)]
         if not set(found[0]) & set(found[1]):
             return True
         if question == "everywhere":
@@ -141,9 +179,28 @@ class HighWitnesses:
         close = sum(self.solution.error_at(len(place.stack)) for place in (one, other))
         return abs(values[0] - values[1]) > 2 * close
 
+    def find_actions(self, place: Place) -> tuple[str, ...]:
+        """The actions that may be optimal."""
+        here = place.s, place.state, place.stack
+        if here not in self._actions:
+            self._actions[here] = self.solution.actions(*here)
+        return self._actions[here]
+
+    def find_from_start(self, k: int) -> tuple[Situation, ...] | None:
+        """Situations that prove that no k-policy is optimal from the start, if that is found in time: whatever may be best on the way from one
+        of the starts, it leads to some that look alike and want different actions."""
+        steps = STEPS
+        for start in self.starts():
+            steps //= 2
+            space = _Anywhere(self, k, start)
+            clash = Search(space, steps).run()
+            if isinstance(clash, tuple):
+                return tuple(self._describe(space.places[x], k) for x in clash)
+        return None
+
     # --- Going there
 
-    def _starts(self) -> list[Place]:
+    def starts(self) -> list[Place]:
         """Where episodes begin, as far as they are not over at once."""
         domain, machine, found = self.solution.domain, self.solution.machine, []
         arrays = domain.arrays
@@ -155,10 +212,10 @@ class HighWitnesses:
                 found.append(Place(s, here.state, here.stack, number))
         return found
 
-    def _draw(self, length: int) -> tuple[int, ...]:
-        return tuple(self.random.choices(range(len(self.solution.domain.actions)), k=length))
+    def _draw(self, length: int, random: Random | None = None) -> tuple[int, ...]:
+        return tuple((random or self.random).choices(range(len(self.solution.domain.actions)), k=length))
 
-    def _walk(self, place: Place, actions: tuple[int, ...]) -> Place | None:
+    def walk(self, place: Place, actions: tuple[int, ...]) -> Place | None:
         """Where some actions lead, by the readable machine; None where the episode ends before."""
         arrays, machine, labels = self.solution.domain.arrays, self.solution.machine, self.solution.domain.labels
         s, here = place.s, Configuration(place.state, place.stack)
@@ -194,9 +251,53 @@ class HighWitnesses:
         )
 
 
+class _Anywhere:
+    """All situations, each numbered when it is reached, with the actions that may be optimal: stacks of any height, up to a limit."""
+
+    def __init__(self, high: HighWitnesses, k: int, start: Place) -> None:
+        self.high, self.k, self.start = high, k, start
+        self.places: list[Place] = []
+        self._number: dict[tuple[int, str, Stack], int] = {}
+        self._allowed: dict[int, int] = {}
+        self._after: dict[tuple[int, int], list[int]] = {}
+
+    def begin(self) -> list[int]:
+        return [self._find(self.start)]
+
+    def allowed(self, x: int) -> int:
+        if x not in self._allowed:
+            every, names = self.high.solution.domain.actions, self.high.find_actions(self.places[x])
+            self._allowed[x] = sum(1 << every.index(name) for name in names)
+        return self._allowed[x]
+
+    def follow(self, x: int, action: int) -> list[int]:
+        if (x, action) not in self._after:
+            after = self.high.walk(self.places[x], (action,))
+            self._after[x, action] = [] if after is None else [self._find(after)]
+        return self._after[x, action]
+
+    def is_known(self, x: int) -> bool:
+        return x < MOST_PLACES and len(self.places[x].stack) <= HIGHEST
+
+    def name(self, x: int) -> tuple[int, str, Stack]:
+        place = self.places[x]
+        return place.s, place.state, place.stack[: self.k]
+
+    def _find(self, place: Place) -> int:
+        x = self._number.setdefault((place.s, place.state, place.stack), len(self.places))
+        if x == len(self.places):
+            self.places.append(place)
+        return x
+
+
 def count_heads(task: Task) -> int:
     """Environment states times machine states times symbols."""
     return task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
+
+
+def estimate_seconds(task: Task) -> float:
+    """The seconds that solving a task takes, about."""
+    return count_heads(task) / HEADS_PER_SECOND
 
 
 def may_apply(task: Task, discount: float) -> bool:

@@ -25,6 +25,8 @@ from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 QUESTIONS = ("same_values", "everywhere", "start")
+KEPT = 9
+"""Of so many k, from 0 on, the classes of states are kept, because they are asked for again."""
 MOST_K = 1_000
 """The largest k that is asked about."""
 
@@ -45,6 +47,46 @@ def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
         if number.max(initial=-1) + 1 == len(chosen):
             break  # no two look alike any more
     return number
+
+
+class Classes:
+    """The classes of some states under ~0, ~1, ~2 and so on, the first of them found once.
+
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint")
+    >>> product = FiniteProduct(paint.finite, paint.pushdown)
+    >>> product.explore()
+    >>> classes = Classes(product, np.arange(len(product)))
+    >>> classes.at(5).tolist(), classes.count_to_tell_apart()
+    ([0, 1, 2, 3, 4], 5)
+    """
+
+    def __init__(self, product: FiniteProduct, chosen: Numbers) -> None:
+        self.product, self.chosen = product, chosen
+        self._found: list[Numbers] = []
+        self._further = _refine(product, chosen)
+
+    def at(self, k: int) -> Numbers:
+        """[chosen state]: the number of its class under ~k."""
+        while len(self._found) <= min(k, KEPT - 1) and not self._apart():
+            self._found.append(next(self._further))
+        return (
+            self._found[min(k, len(self._found) - 1)]
+            if k < KEPT or self._apart()
+            else classify(self.product, self.chosen, k)
+        )
+
+    def _apart(self) -> bool:
+        """Whether no two look alike in the last that was found."""
+        return bool(self._found) and self._found[-1].max(initial=-1) + 1 == len(self.chosen)
+
+    def count_to_tell_apart(self) -> int:
+        """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
+        height = int(self.product.stacks.height[self.product.states.node[self.chosen]].max(initial=0))
+        self.at(min(height, KEPT) - 1 if height else 0)
+        if self._apart():
+            return min(len(self._found) - 1, height)
+        return min(height, KEPT) if height <= KEPT else count_to_tell_apart(self.product, self.chosen)
 
 
 def count_to_tell_apart(product: FiniteProduct, chosen: Numbers) -> int:
@@ -100,9 +142,9 @@ class Answer:
         return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else self.proof.scope
 
 
-def answer_questions(optimal: Optimal, k: int) -> dict[str, Answer]:
-    """Answer the three questions for one k."""
-    number = classify(optimal.product, optimal.asked, k)
+def answer_questions(optimal: Optimal, k: int, number: Numbers | None = None) -> dict[str, Answer]:
+    """Answer the three questions for one k; `number`: the classes of the states asked about, if they are known."""
+    number = classify(optimal.product, optimal.asked, k) if number is None else number
     order = np.argsort(number, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
     groups = _Groups(optimal.asked[order], begins)
@@ -123,8 +165,11 @@ class _Groups(NamedTuple):
 
     def nearest(self, depth: Integers, groups: Flags) -> Numbers:
         """The members of the group whose nearest two are nearest to the start."""
-        nearest = min(np.flatnonzero(groups).tolist(), key=lambda g: (np.sort(depth[self.members(g)])[:2].sum(), g))
-        return self.members(nearest)
+        far = depth[self.states].astype(np.int64)
+        sizes = np.diff(np.r_[self.begins, len(far)])
+        far = far[np.lexsort((far, np.repeat(np.arange(len(sizes)), sizes)))]  # in each group the nearest first
+        both = far[self.begins] + np.where(sizes > 1, far[np.minimum(self.begins + 1, len(far) - 1)], 0)
+        return self.members(int(np.where(groups, both, np.iinfo(np.int64).max).argmin()))
 
 
 def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
@@ -140,7 +185,9 @@ def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
     known &= np.minimum.reduceat(surely, begins) == np.maximum.reduceat(possibly, begins)
     sizes = np.diff(np.r_[begins, len(x)])
     known |= sizes == 1
-    for group in np.flatnonzero(~known & ~apart).tolist():  # exact values tell apart what intervals do not
+    for group in (
+        np.flatnonzero(~known & ~apart).tolist() if optimal.exact else ()
+    ):  # exact values tell apart what intervals do not
         values = {optimal.exact.get(int(y)) for y in groups.members(group)}
         apart[group] = None not in values and len(values) > 1
     if apart.any():

@@ -383,7 +383,7 @@ def solve_exactly(task: Task, discount: float, check_time: Callable[[], None] = 
     domain, machine = task.finite, task.pushdown
     table = tabulate(machine, domain.labels)
     rewards = [read_number(reward) for reward in list_rewards(machine, domain.labels, table)]
-    play = find_heads_in_play(domain.arrays, table, rewards)
+    play = find_heads_in_play(domain.arrays, table, rewards, check_time)
     if play.undefined:
         raise TooLarge
     rough = Summaries(world_of(domain.arrays), table, discount)

@@ -7,7 +7,7 @@ chances are fractions. `find_certain` says from which heads on nothing depends o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -74,7 +74,9 @@ class HeadsInPlay:
                 yield place, state, symbol
 
 
-def find_heads_in_play(arrays: DomainArrays, table: Table, rewards: Sequence[Fraction]) -> HeadsInPlay:
+def find_heads_in_play(
+    arrays: DomainArrays, table: Table, rewards: Sequence[Fraction], check_time: Callable[[], None] = lambda: None
+) -> HeadsInPlay:
     """Follow every step from the start, as far as the top symbol tells. rewards: [move]: what it pays, exactly.
 
     >>> from pdrm.machines.tables import list_rewards, tabulate
@@ -85,7 +87,7 @@ def find_heads_in_play(arrays: DomainArrays, table: Table, rewards: Sequence[Fra
     >>> {symbol: sorted(below) for symbol, below in found.below.items()}  # # a b
     {1: [0], 2: [1, 2, 3], 3: [1, 2, 3]}
     """
-    finder = _Finder(arrays, table, rewards)
+    finder = _Finder(arrays, table, rewards, check_time)
     starts = list(finder.begin())
     finder.spread(starts)
     terminal = arrays.terminal.tolist()
@@ -95,8 +97,10 @@ def find_heads_in_play(arrays: DomainArrays, table: Table, rewards: Sequence[Fra
 class _Finder:
     """The heads found so far."""
 
-    def __init__(self, arrays: DomainArrays, table: Table, rewards: Sequence[Fraction]) -> None:
-        self.arrays, self.table, self.rewards = arrays, table, rewards
+    def __init__(
+        self, arrays: DomainArrays, table: Table, rewards: Sequence[Fraction], check_time: Callable[[], None]
+    ) -> None:
+        self.arrays, self.table, self.rewards, self.check_time = arrays, table, rewards, check_time
         self.moves: dict[Head, Moves] = {}
         self.below: dict[int, set[int]] = {}
         self.undefined = False
@@ -122,6 +126,7 @@ class _Finder:
         last: dict[int, set[int]] = {}
         """By symbol: the lowest of those that may take its place."""
         while todo:
+            self.check_time()
             head = todo.pop()
             if head not in self.moves:
                 self.moves[head] = self._read(head)
