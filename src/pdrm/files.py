@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -14,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -248,6 +249,22 @@ def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
+
+
+class Fingerprint(NamedTuple):
+    """What bytes are known by.
+
+    >>> Fingerprint.of(b"").size
+    0
+    """
+
+    sha256: str
+    size: int
+
+    @classmethod
+    def of(cls, data: bytes) -> Fingerprint:
+        """The fingerprint of some bytes."""
+        return cls(hashlib.sha256(data).hexdigest(), len(data))
 
 
 # --- JSON that we wrote ourselves

@@ -51,6 +51,7 @@ from pdrm.errors import (
 from pdrm.files import (
     MALFORMED,
     Arrays,
+    Fingerprint,
     describe_fault,
     encode_arrays,
     ensure_folder,
@@ -212,7 +213,7 @@ class Learner(Protocol):
     def test(self) -> list[Test]: ...
     def snapshot(self, run: int) -> Arrays: ...
     def restore(self, snapshots: list[Arrays]) -> None: ...
-    def save_policy(self, run: int, path: Path, about: dict[str, Any]) -> None: ...
+    def save_policy(self, run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint: ...
     def facts(self, run: int) -> dict[str, float]: ...
 
 
@@ -293,8 +294,8 @@ def execute(
 ) -> None:
     """Train runs of one batch to the end, from their checkpoints where there are some; those that are done are left alone.
 
-    Ctrl-C keeps what was learnt and is then passed on. largest_policy: bytes of a policy's file above which it is dropped once
-    the result, with its hash, is written.
+    Ctrl-C keeps what was learnt and is then passed on. largest_policy: bytes of a policy's file above which the result has its hash, and
+    it is not kept.
     """
     with ExitStack() as stack:
         for folder in sorted(folders):
@@ -302,13 +303,13 @@ def execute(
         pending = [(spec, folder) for spec, folder in zip(specs, folders, strict=True) if not is_done(folder)]
         done = {folder: _checkpointed(folder) for _, folder in pending}
         for _, group in groupby(sorted(pending, key=lambda run: done[run[1]]), lambda run: done[run[1]]):
-            _train(list(group), watch)
+            _train(list(group), watch, largest_policy)
         for path in (folder / POLICY for folder in folders):
             if largest_policy is not None and path.exists() and path.stat().st_size > largest_policy:
                 path.unlink()
 
 
-def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
+def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None) -> None:
     """Train runs whose checkpoints agree on how far they are."""
     specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
     for folder in folders:
@@ -342,8 +343,8 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None) -> None:
                 _save_checkpoints(runs, learner, tests)
                 _save_policies(runs, learner)
             raise
-        _save_policies(runs, learner)
-        _finish(runs, learner, tests, time.perf_counter() - began[0], time.process_time() - began[1])
+        policies = _save_policies(runs, learner, largest_policy)
+        _finish(runs, learner, tests, policies, (time.perf_counter() - began[0], time.process_time() - began[1]))
 
 
 def _tell(watch: Watch | None, runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]]) -> None:
@@ -422,17 +423,24 @@ def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests:
     return ended + max(seconds_between_checkpoints(), (ended - began) / SHARE_FOR_CHECKPOINTS)
 
 
-def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner) -> None:
-    """Write what was learnt so far."""
+def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner, largest: int | None = None) -> list[Fingerprint]:
+    """Write what was learnt so far; a learner may leave out what has more than so many bytes."""
+    found = []
     for number, (spec, folder) in enumerate(runs):
         about = {"spec": spec.record(), "id": spec.id, spec.agent.unit: learner.done}
-        learner.save_policy(number, folder / POLICY, about)
+        found.append(learner.save_policy(number, folder / POLICY, about, largest))
+    return found
 
 
 def _finish(
-    runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]], seconds: float, processor: float
+    runs: list[tuple[RunSpec, Path]],
+    learner: Learner,
+    tests: list[list[Test]],
+    policies: list[Fingerprint],
+    took: tuple[float, float],
 ) -> None:
-    """Write the curves, the times and the results, in this order."""
+    """Write the curves, the times (by the clock, and of the processor) and the results, in this order."""
+    seconds, processor = took
     timing = {
         "seconds": round(seconds, 3),
         "processor_seconds": round(processor, 3),
@@ -446,20 +454,19 @@ def _finish(
         curve = Curve.of(spec.agent.unit, tests[number]).text().encode()
         write_atomically(folder / CURVE, curve)
         write_atomically(folder / TIMING, _json(timing))
-        write_atomically(folder / RESULT, _json(_result(spec, folder, curve, learner.facts(number))))
+        write_atomically(folder / RESULT, _json(_result(spec, policies[number], curve, learner.facts(number))))
         for left in (CHECKPOINT, PROGRESS):
             (folder / left).unlink(missing_ok=True)
 
 
-def _result(spec: RunSpec, folder: Path, curve: bytes, facts: dict[str, float]) -> dict[str, Any]:
+def _result(spec: RunSpec, policy: Fingerprint, curve: bytes, facts: dict[str, float]) -> dict[str, Any]:
     """What `result.json` says: the policy's and the curve's hashes, and where the run ended."""
-    policy = (folder / POLICY).read_bytes()
     facts = {name: int(value) if value.is_integer() and name != "cut_off" else value for name, value in facts.items()}
     return {
         "id": spec.id,
         **facts,
-        "policy_sha256": hashlib.sha256(policy).hexdigest(),
-        "policy_bytes": len(policy),
+        "policy_sha256": policy.sha256,
+        "policy_bytes": policy.size,
         "curve_sha256": hashlib.sha256(curve).hexdigest(),
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadSetting
-from pdrm.machines.stacks import Stacks
+from pdrm.machines.stacks import Stacks, lengthen
 from pdrm.machines.tables import Integers, Rewards, Table
 from pdrm.product.views import FullStack, View
 
@@ -51,7 +51,7 @@ class Configurations(NamedTuple):
     moves: npt.NDArray[np.int64]
     """[configuration, label]: the moves a counting automaton makes for it. A pushdown machine's are not counted: [0, label]."""
     number: Integers
-    """[node, state]: the configuration of a stack and a state, or UNKNOWN."""
+    """[node, state]: the configuration of a stack and a state, plus 1; 0: it has no number yet, and its memory need not be written to."""
     counters: npt.NDArray[np.int64]
     """[node, counter]: the values of a counting automaton's counters, whose vectors are numbered like stacks; else [0, 0]."""
     made: npt.NDArray[np.int64]
@@ -70,7 +70,7 @@ class Configurations(NamedTuple):
             np.full((kept, labels), UNKNOWN, np.int32),
             np.zeros((kept, labels), np.float64),
             np.zeros((capacity if counters else 0, labels), np.int64),
-            np.full((nodes, states), UNKNOWN, np.int32),
+            np.zeros((nodes, states), np.int32),
             np.zeros((nodes if counters else 0, counters), np.int64),
             np.zeros(1, np.int64),
             np.zeros(2, np.int64),
@@ -80,12 +80,20 @@ class Configurations(NamedTuple):
         """The same configurations with room for `nodes` stacks and, if they fill half of theirs, twice as many."""
         made, capacity = int(self.made[0]), len(self.state)
         larger = 2 * capacity if 2 * made >= capacity else capacity
-        counters = self.counters.shape[1]
-        more = Configurations.room(self.after.shape[1], self.number.shape[1], nodes, larger, counters)
-        for name in self._fields:
-            old = getattr(self, name)
-            getattr(more, name)[: len(old)] = old
-        return more
+        counted = self.counters.shape[1] > 0
+        kept = larger if counted else min(larger, MOST_KEPT)
+        return Configurations(
+            lengthen(self.state, larger),
+            lengthen(self.node, larger),
+            lengthen(self.seen, larger),
+            lengthen(self.after, kept, UNKNOWN),
+            lengthen(self.paid, kept),
+            lengthen(self.moves, larger if counted else 0),
+            lengthen(self.number, nodes),
+            lengthen(self.counters, nodes if counted else 0),
+            self.made.copy(),
+            self.wanted.copy(),
+        )
 
 
 class Explored(NamedTuple):
@@ -148,6 +156,4 @@ class Potentials(NamedTuple):
         filled, nodes = int(self.filled[0]), len(self.value)
         if nodes == 0 or 2 * filled < nodes:
             return self
-        value = np.zeros((2 * nodes, self.value.shape[1]))
-        value[:filled] = self.value[:filled]
-        return self._replace(value=value)
+        return self._replace(value=lengthen(self.value, 2 * nodes))

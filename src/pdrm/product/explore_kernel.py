@@ -36,7 +36,7 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 def configuration(explored: Explored, state: int, node: int) -> int:
     """The number of a configuration, given one where it is new."""
     found = explored.configurations
-    number = int(found.number[node, state])
+    number = int(found.number[node, state]) - 1
     if number == UNKNOWN:
         number = int(found.made[0])
         if number == len(found.state):
@@ -44,7 +44,7 @@ def configuration(explored: Explored, state: int, node: int) -> int:
         found.state[number] = state
         found.node[number] = node
         found.seen[number] = stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
-        found.number[node, state] = number
+        found.number[node, state] = number + 1
         found.made[0] = number + 1
     return number
 

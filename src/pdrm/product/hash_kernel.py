@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers
 
 FREE = -1
@@ -23,6 +24,9 @@ FREE = -1
 
 FIRST_ROOM = 1024
 """Rows that a table has room for at first."""
+
+AT_ONCE = 64
+"""Rows whose slots are read at once."""
 
 Keys = npt.NDArray[np.int64]
 
@@ -49,8 +53,7 @@ class Index(NamedTuple):
     @classmethod
     def room(cls, rows: int) -> Index:
         """No key yet, and room for `rows`."""
-        slots = np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
-        return cls(slots, np.zeros(rows, np.int64), np.zeros(1, np.int64))
+        return cls(_slots(rows), np.zeros(rows, np.int64), np.zeros(1, np.int64))
 
     @classmethod
     def of(cls, keys: Keys, rows: int | None = None) -> Index:
@@ -62,8 +65,16 @@ class Index(NamedTuple):
 
     def grow(self) -> Index:
         """The same rows; in twice the room if they fill half of theirs."""
-        used = int(self.used[0])
-        return self if 2 * used < len(self.key) else Index.of(self.key[:used], 2 * len(self.key))
+        used, rows = int(self.used[0]), 2 * len(self.key)
+        if 4 * used < rows:
+            return self
+        larger = Index(_slots(rows), lengthen(self.key, rows), self.used.copy())
+        place_rows(larger.slot, larger.key, used)
+        return larger
+
+
+def _slots(rows: int) -> Integers:
+    return np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
 
 
 @njit(cache=True, inline="always")
@@ -75,9 +86,14 @@ def hash_key(key: int) -> int:
 @njit(cache=True)
 def place_rows(slot: Integers, keys: Keys, rows: int) -> None:
     """Put that many rows, in their order, into empty slots; all slots must be free."""
-    mask = len(slot) - 1
-    for row in range(rows):
-        probe = hash_key(keys[row]) & mask
-        while slot[probe] >= 0:
-            probe = (probe + 1) & mask
-        slot[probe] = row
+    # The slots of some rows are read first, all at once, so that the processor waits for all of that memory together.
+    mask, held = len(slot) - 1, np.empty(AT_ONCE, np.int32)
+    for first in range(0, rows, AT_ONCE):
+        last = min(rows, first + AT_ONCE)
+        for row in range(first, last):
+            held[row - first] = slot[hash_key(keys[row]) & mask]
+        for row in range(first, last):
+            probe = hash_key(keys[row]) & mask
+            while slot[probe] >= 0:
+                probe = (probe + 1) & mask
+            slot[probe] = row

@@ -18,7 +18,7 @@ import numpy as np
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
-from pdrm.files import Arrays, need, within
+from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import EMITTED, Agent, Deep, shaping_of
 from pdrm.learning.curve import Test
@@ -227,9 +227,10 @@ class DeepLearner:
                 fits = leaf.ndim > 0 and leaf.shape[:-1] == height.shape
                 need((fits and product.machine.are_stacks(leaf, height), f"{name} are not stacks of the machine"))
 
-    def save_policy(self, run: int, path: Path, about: dict[str, Any]) -> None:
+    def save_policy(self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None) -> Fingerprint:
         """Write the network of one run, and its description."""
         save_policy(path, self.training, run, self.machine, {**about, "cut_off": self.facts(run)["cut_off"]})
+        return Fingerprint.of(path.read_bytes())
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""

@@ -4,7 +4,7 @@ CpRM with exhaustive counterfactuals spends its time here, and memory is what it
 observed stack never changes, so it is found once and laid out in the order in which it is gone through; and the row of what is
 then seen is read from a plain table, [environment state, column], where a column stands for what a policy sees of a configuration.
 The result is that of the general loop of `q_kernel.py`, which does the same where stacks are in several lists, moves are counted,
-rewards are shaped, a budget or a clock stops in between, or these tables would grow too large.
+rewards are shaped, a budget or a clock stops in between, or these tables would grow too large. Configurations get their numbers from `explore_kernel.configuration`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The readable twin is `ReadableHierarchical` (`hierarchical.py`), whose methods are named at each phase: entry by entry the two
 learn the same on the same random numbers. What may be factored out of the loops without cost is said in `rows_kernel.py`. Within
 a step everything that may need room comes before anything is learnt, so that a step that stops for room is taken up again as
-if it had not stopped.
+if it had not stopped. Configurations get their numbers from `explore_kernel.configuration`.
 """
 
 from __future__ import annotations

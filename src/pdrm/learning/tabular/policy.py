@@ -21,6 +21,7 @@ from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy, ex
 from pdrm.files import (
     MALFORMED,
     Arrays,
+    Fingerprint,
     describe_fault,
     encode_arrays,
     need,
@@ -119,10 +120,15 @@ class TabularPolicy:
 
     def save(self, path: str | Path) -> None:
         """Write `path` (.npz) and the description beside it (.json)."""
+        self.write(path)
+
+    def write(self, path: str | Path, largest: int | None = None) -> Fingerprint:
+        """The same, but arrays of more than so many bytes are left out; returns what they are known by."""
         file, data, memory = Path(path), encode_arrays(self._arrays()), self.q_table.memory
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
             raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
+        found = Fingerprint.of(data)
         description = {
             "pdrm_policy": VERSION,
             "view": str(self.view),
@@ -131,12 +137,16 @@ class TabularPolicy:
             "actions": self.actions,
             "states": self.q_table.states,
             "machine": self.machine_text,
-            "sha256": hashlib.sha256(data).hexdigest(),
+            "sha256": found.sha256,
             "about": self.about,
         }
         text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(file, data)
+        if largest is None or found.size <= largest:
+            write_atomically(file, data)
+        else:
+            file.unlink(missing_ok=True)  # there may be an earlier one, of a run that was stopped
         write_atomically(file.with_suffix(".json"), text.encode())
+        return found
 
     def _kind(self) -> dict[str, Any]:
         """What the description says of this kind of policy alone."""

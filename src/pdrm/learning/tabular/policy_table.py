@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import WrongPolicy, did_you_mean
-from pdrm.files import Arrays, need, within
+from pdrm.files import Arrays, distinct, need, within
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import TabularTraining
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -36,26 +36,24 @@ UNSEEN = -1
 
 
 class SortedKeys:
-    """The place of a key in an array of keys, found by bisection.
+    """The place of a key in an array of different keys, found by bisection; they are put in order when the first is looked for.
 
     >>> keys = SortedKeys(np.array([7, 3]))
-    >>> keys.find(3), keys.find(4), keys.distinct
-    (1, -1, True)
+    >>> keys.find(3), keys.find(4)
+    (1, -1)
     """
 
-    __slots__ = ("_order", "_sorted")
+    __slots__ = ("_keys", "_order", "_sorted")
 
     def __init__(self, keys: Numbers) -> None:
-        self._order = np.argsort(keys, kind="stable")
-        self._sorted = keys[self._order]
-
-    @property
-    def distinct(self) -> bool:
-        """Whether no key occurs twice."""
-        return not np.any(self._sorted[1:] == self._sorted[:-1])
+        self._keys: Numbers | None = keys
+        self._order = self._sorted = keys[:0]
 
     def find(self, key: int) -> int:
         """The place of the key, or UNSEEN."""
+        if self._keys is not None:
+            self._order = np.argsort(self._keys, kind="stable")
+            self._sorted, self._keys = self._keys[self._order], None
         place = int(np.searchsorted(self._sorted, key))
         found = place < len(self._sorted) and self._sorted[place] == key
         return int(self._order[place]) if found else UNSEEN
@@ -86,7 +84,7 @@ class StackTree:
         )
         keys = parent.astype(np.int64) * (len(self.stack) + 1) + symbol
         object.__setattr__(self, "_children", SortedKeys(keys))
-        need((self._children.distinct, "a stack comes twice"))
+        need((distinct(keys), "a stack comes twice"))
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -189,8 +187,9 @@ class PolicyTable:
             for _ in range(min(self.view.k, len(self.memory))):
                 below = self.memory.parent[below]
             need((not below.any(), f"a row is about more than the top {self.view.k} symbols"))
-        object.__setattr__(self, "_rows", SortedKeys(self._key(*columns)))
-        need((self._rows.distinct, "two rows are about the same"))
+        keys = self._key(*columns)
+        object.__setattr__(self, "_rows", SortedKeys(keys))
+        need((distinct(keys), "two rows are about the same"))
 
     def __len__(self) -> int:
         return len(self.value)

@@ -207,7 +207,7 @@ def learn(
                         break
                     if entry < 0:
                         entry = observed.first[place]
-                    imagined = number_of[ix(entry_node[ix(entry)]), ix(machine)]
+                    imagined = number_of[ix(entry_node[ix(entry)]), ix(machine)] - 1
                     if imagined < 0:
                         imagined = configuration(explored, machine, entry_node[entry])
                     reached, earned = min(imagined, UNKNOWN), 0.0

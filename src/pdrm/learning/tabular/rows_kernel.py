@@ -5,16 +5,15 @@ Rows are numbered as they are first seen, so a table can be compared, saved and 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
+from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.hash_kernel import FREE, Index, Keys, hash_key
-
-A = TypeVar("A", Integers, Rewards)
 
 
 class Values(NamedTuple):
@@ -33,14 +32,14 @@ class Values(NamedTuple):
     def grow(self) -> Values:
         """The same rows, with more room where it is short."""
         index = self.index.grow()
-        return Values(index, _longer(self.value, len(index.key)))
+        return Values(index, lengthen(self.value, len(index.key)))
 
     def for_blocks(self, rows: int) -> Values:
         """The same rows, in room for two blocks of so many at least: what has no room for one more is half full, and grows."""
         used, room = int(self.index.used[0]), 2 * rows
         if len(self.index.key) >= room:
             return self
-        return Values(Index.of(self.index.key[:used], room), _longer(self.value, room))
+        return Values(Index.of(self.index.key[:used], room), lengthen(self.value, room))
 
 
 class Observed(NamedTuple):
@@ -73,20 +72,12 @@ class Observed(NamedTuple):
         """The same entries, with more room where it is short."""
         index = self.index.grow()
         entries = len(index.key)
-        return Observed(index, _longer(self.node, entries), _longer(self.following, entries, FREE), *self[3:])
+        return Observed(index, lengthen(self.node, entries), lengthen(self.following, entries, FREE), *self[3:])
 
 
 def compile_growth() -> None:
     """Have the growth of an index compiled, before a clock runs."""
     Index.of(np.zeros(1, np.int64), rows=1).grow()
-
-
-def _longer(array: A, length: int, filled: int = 0) -> A:
-    if len(array) == length:
-        return array
-    longer = np.full((length, *array.shape[1:]), filled, array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 # --- The pieces that the four loops of the learners share.

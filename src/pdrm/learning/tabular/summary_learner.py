@@ -15,7 +15,7 @@ import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, pick
 from pdrm.errors import BadSetting, StochasticMoves, UndefinedMove
-from pdrm.files import Arrays, need
+from pdrm.files import Arrays, Fingerprint, need
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
@@ -115,9 +115,10 @@ class SummaryLearner:
         self.summaries, self._stale = self._begin(), False
         self._best.clear()
 
-    def save_policy(self, _run: int, path: Path, about: dict[str, Any]) -> None:
+    def save_policy(self, _run: int, path: Path, about: dict[str, Any], _largest: int | None = None) -> Fingerprint:
         """Write what was learnt so far."""
         self.policy(about).save(path)
+        return Fingerprint.of(path.read_bytes())
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the run stands, in numbers; `rows` are the lines of its operators, `numbers` the most that it ever had in memory."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import CannotTranslate, DoesNotApply
-from pdrm.files import Arrays, distinct, need, within
+from pdrm.files import Arrays, Fingerprint, distinct, need, within
 from pdrm.learning.agents import Agent, CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
@@ -71,9 +71,9 @@ class TabularLearner:
         (arrays,) = snapshots
         restore(self.training, arrays)
 
-    def save_policy(self, _run: int, path: Path, about: dict[str, Any]) -> None:
-        """Write what was learnt so far."""
-        policy_of(self.training, about).save(path)
+    def save_policy(self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint:
+        """Write what was learnt so far; its table only if it takes no more than so many bytes."""
+        return policy_of(self.training, about).write(path, largest)
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the run stands, in numbers."""
@@ -334,7 +334,7 @@ def _explored_again(arrays: Arrays, new: Explored) -> Explored:
         found.counters[:made] = arrays["counters"]
         for name in STEPS:
             getattr(found, name)[:count] = arrays[name]
-        found.number[arrays["node"], arrays["state"]] = np.arange(count, dtype=np.int32)
+        found.number[arrays["node"], arrays["state"]] = np.arange(1, count + 1, dtype=np.int32)
         found.made[0] = count
     return new._replace(stacks=stacks, configurations=found)
 
