@@ -76,6 +76,8 @@ FOLLOWING = 0.1
 """The share of it in which the end of the best policy is sought, once exploring has ended."""
 ANSWERING = 0.15
 """The share that is left then for the questions; it is more, but no more than half, where witnesses of any height can be had for that."""
+SOLVING = 0.25
+"""The share of the time within which the task must be solved, or nothing is left for witnesses of any height."""
 HIGH = 1.0
 """Seconds that are left for such witnesses, beside those that solving takes."""
 SHARE = 0.5
@@ -323,7 +325,7 @@ class KSearch:
     @property
     def _share(self) -> float:
         """The share of the time that is left for the questions."""
-        if self.seconds is None or not 0 < self._higher - HIGH <= WHOLE * self.seconds:
+        if self.seconds is None or not 0 < self._higher - HIGH <= SOLVING * self.seconds:
             return ANSWERING
         return max(ANSWERING, min(WHOLE, self._higher / self.seconds))
 
