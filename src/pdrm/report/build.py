@@ -180,7 +180,7 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
     seconds, busy = sum(map(seconds_of, timings)), sum(map(processor_seconds_of, timings))
     when = sorted(timing["finished"] for timing in timings)
     data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
-    data.append(html("code", "figures/") + " (PDF and PNG)")
+    data.append(html("code", "figures/") + " (PDF, PNG and SVG)")
     data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
     rows = [
         ["pdrm", __version__],

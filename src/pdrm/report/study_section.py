@@ -5,27 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pdrm.drawing.curve_plots import overview_plot, panel_plot
 from pdrm.drawing.markup import Markup, html, join, number, picture, table
-from pdrm.drawing.plots import plot_bytes
 from pdrm.experiments.curves import Curves, Origin, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.paper.paper_figures import NOTES
 from pdrm.experiments.statistics import interquartile_mean_interval, probability_of_improvement_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
-from pdrm.files import write_atomically
 from pdrm.report.page import Section, badge, details
+from pdrm.report.plot_cache import read_or_draw
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FILES = ("pdf", "png")
 NOTHING = "–"
 NOT_IN_THE_PAPER = "summary (ours, not in the paper)"
 """The line that is drawn beside those of the paper's figures."""
@@ -54,7 +50,8 @@ def study_section(  # noqa: PLR0913, PLR0917 - what it shows, where from, where 
     if len(shown) > 1 and study.figure:
         paper = [[curves.to_plot() for curves in mine if not curves.line.ours] for _, mine in shown]
         caption = f"{study.figure}: the paper's agents, all maps"
-        parts.append(_plot(overview_plot(paper), f"{study.name}-overview", folder, caption))
+        drawn = read_or_draw(folder / _plain_name(f"{study.name}-overview"), paper, partial(overview_plot, paper))
+        parts.append(picture(drawn, "svg", caption))
     extra = {} if beside is None else beside
     parts += [_panel(panel, mine, store, folder, extra.get(panel.task.name)) for panel, mine in shown]
     return Section(anchor(study), study.title or study.name, join([*parts, more]))
@@ -89,10 +86,11 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, be
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
     drawn = [one.to_plot() for one in lines]
     drawn += [] if beside is None else [replace(beside.to_plot(), name=NOT_IN_THE_PAPER)]
+    plot = read_or_draw(folder / _plain_name(panel.name), [drawn], partial(panel_plot, drawn))
     return join(
         (
             html("h3", title),
-            _plot(panel_plot(drawn), panel.name, folder, f"{title}: median and quartiles"),
+            picture(plot, "svg", f"{title}: median and quartiles"),
             _results(lines, store, beside),
             _notes(lines),
             _beside(beside),
@@ -100,12 +98,6 @@ def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, be
             details("settings, and how each run was made", _settings(lines, store)),
         )
     )
-
-
-def _plot(figure: Figure, name: str, folder: Path, caption: str) -> Markup:
-    for kind in FILES:
-        write_atomically(folder / f"{_plain_name(name)}.{kind}", plot_bytes(figure, kind))
-    return picture(plot_bytes(figure, "svg"), "svg", caption)
 
 
 def _plain_name(name: str) -> str:
