@@ -1,4 +1,4 @@
-"""Put the readings that were run in some folders into the record that comes with the package.
+"""Put the readings that were run in some folders into the record that comes with the package, the default one too.
 
     pdrm reproduce letter --reading first-tie -o runs
     python -m pages.record_readings runs          writes src/pdrm/experiments/paper/recorded/readings.json
@@ -14,18 +14,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdrm.experiments.paper.paper_readings import READINGS, RECORDED, judge_reading, run_here
+from pdrm.experiments.claims import NOT_RUN
+from pdrm.experiments.paper.paper_readings import DEFAULT, READINGS, RECORDED, judge_reading, run_here
 from pdrm.files import write_atomically
+
+ABOUT = "about"
 
 
 def main(folders: Sequence[str]) -> None:
     """Judge every reading that was run in the folders, and record it."""
     record = json.loads(RECORDED.read_text(encoding="utf-8"))
-    order = {figure: ["default", *(one.name for one in READINGS if one.figure == figure)] for figure in record}
+    order = {figure: [DEFAULT, *(one.name for one in READINGS if one.figure == figure)] for figure in record}
     for folder in map(Path, folders):
-        for figure, name in (line.split(" ", 1) for line in run_here(folder)):
-            reading = next(one for one in READINGS if (one.figure, one.name) == (figure, name))
-            record[figure][name] = [one.record() for one in judge_reading(reading, figure, folder)]
+        named = {(one.figure, one.name): one for one in READINGS}
+        asked = [(figure, DEFAULT) for figure in order if figure != ABOUT]
+        asked += [(figure, name) for figure, _, name in (line.partition(" ") for line in run_here(folder))]
+        for figure, name in asked:
+            judged = judge_reading(named.get((figure, name)), figure, folder)
+            if name == DEFAULT and any(one.verdict == NOT_RUN for one in judged):
+                continue
+            record[figure][name] = [one.record() for one in judged]
             verdicts = ", ".join(f"{one['id']} {one['verdict']}" for one in record[figure][name])
             print(f"{figure} {name}: {verdicts}")  # noqa: T201 - what was recorded
             record[figure] = {one: record[figure][one] for one in order[figure] if one in record[figure]}
