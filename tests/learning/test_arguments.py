@@ -1,5 +1,6 @@
 """What a training run is made of, and how far it is asked to go: anything else is refused with the way to say it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,3 +52,18 @@ def test_a_run_advances_by_whole_episodes_up_to_its_last(kind):
     for more, episodes in ((np.int64(2), 2), (0, 2), (1, 3), (2**40, 5), (1, 5)):
         training.advance(more)
         assert training.episodes == episodes
+
+
+def test_rewards_beyond_what_sums_of_numbers_can_be_are_refused():
+    letter, machine = pdrm.domain("letter"), pdrm.catalogue("letter")
+    huge = replace(letter, arrays=letter.arrays._replace(reward=np.full_like(letter.arrays.reward, -1e200)))
+    with pytest.raises(BadSetting, match=r"a reward of ±1e\+200 is too large"):
+        pdrm.learning.Training(huge, machine, pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    rich = replace(machine, transitions=(replace(machine.transitions[0], reward=1e300), *machine.transitions[1:]))
+    with pytest.raises(BadSetting, match=r"a reward of ±1e\+300 is too large"):
+        pdrm.learning.Training(letter, rich, pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    scaled = pdrm.learning.Training(letter, machine, pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    scaled.advance(2)
+    scaled.values.value[0] = np.nan
+    with pytest.raises(BadSetting, match="grown beyond the largest number"):
+        pdrm.learning.policy_of(scaled)

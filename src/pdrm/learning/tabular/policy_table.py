@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import WrongPolicy, did_you_mean
+from pdrm.errors import BadSetting, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, distinct, need, within
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import TabularTraining
@@ -260,6 +260,9 @@ def decode_table(training: TabularTraining, values: Values, view: View) -> Polic
         memory = StackTree(machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy())
     columns: list[Any] = [column.astype(np.int32) for column in (environment_state, machine_state, code)]
     columns.append(values.value[:used].copy())
+    if np.isnan(columns[-1]).any():
+        fault = "what was learnt has grown beyond the largest number"
+        raise BadSetting(fault, fix="smaller rewards, or a smaller shaping_scale")
     return PolicyTable(view, (*machine.states, *machine.final), memory, *columns)
 
 

@@ -50,6 +50,8 @@ from pdrm.product.views import FullStack, TopK, View
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
+LARGEST_REWARD = 1e150
+"""The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
 Results = tuple[Rewards, Integers, Integers]
 """Returns, steps and last machine states of test episodes, for a kernel to fill."""
 
@@ -311,6 +313,11 @@ def check_parts(run: TabularTraining) -> None:
             text = repr(value)
             shown = text if len(text) <= 60 else f"{text[:57]}..."
             raise BadSetting(f"{what} {shown}, but must be {wanted}", fix=fix)
+    own = np.abs(domain.arrays.reward[domain.arrays.probability > 0]).max(initial=0.0)
+    of_machine = (abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise))
+    if (largest := max(float(own), *of_machine)) > LARGEST_REWARD:
+        fault = f"a reward of ±{largest:g} is too large to learn from: what is added to it would be more than a number can be"
+        raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}")
 
 
 def _domain_fix(domain: object) -> str:
