@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -113,12 +115,25 @@ def _options(
         typer.echo(context.get_help())
 
 
+def interrupt_again(fault: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C while Numba's compiler calls back cannot be raised there, and would be printed and forgotten: it comes again a moment later."""
+    if fault.exc_type is KeyboardInterrupt:
+        threading.Timer(LATER, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(fault)
+
+
+LATER = 0.05
+"""Seconds after which an interrupt comes again: a callback of the compiler is over by then, or the next one has it come again."""
+
+
 def main() -> None:
     """Run the command; a fault of the input is printed and ends it with exit code 2."""
     # When the reader (a pager, `head`) has gone, nothing is wrong, and nothing is left to say.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     write_any_text()
+    sys.unraisablehook = interrupt_again
     try:
         with show_warnings():
             app()
