@@ -105,8 +105,14 @@ def count(table: CountingTable, state: int, counters: Values, label: int, most: 
 
     Returns the state, what was paid, and the moves: 0 where no rule reads the label, most + 2 where more silent moves than
     `most` would follow.
+
+    Two counters that stand for a stack are emptied one by one, in laps through the same few states. Which rules apply depends on the
+    state and on which counters are zero. So once a lap is closed that paid nothing, and on which no counter that it changes was zero
+    at any point, as many laps as leave it so are taken at once.
     """
     here, column, paid, moves = int(state), int(label), 0.0, 0
+    closed, turned, begun = -1, 1, 0  # the state where the lap closes, the moves after which it is another, and when it was begun
+    before, lowest, free = counters.copy(), counters.copy(), True
     while moves < most + 2:
         # The first rule that applies: of the label at first, silent ones after that.
         move = -1
@@ -123,8 +129,28 @@ def count(table: CountingTable, state: int, counters: Values, label: int, most: 
             break
         # Take it.
         for counter in range(len(counters)):
-            counters[counter] = max(0, counters[counter] + table.change[move, counter])
+            value = counters[counter] + table.change[move, counter]
+            lowest[counter] = min(lowest[counter], value)
+            counters[counter] = max(0, value)
         here, column = int(table.target[move]), table.silent
         paid += table.reward[move]
+        free = free and table.reward[move] == 0.0
         moves += 1
+        # A lap is closed: take as many more as are the same.
+        if here == closed:
+            laps = (most + 2 - moves) // (moves - begun) if free else 0
+            for counter in range(len(counters)):
+                by = counters[counter] - before[counter]
+                if by != 0 and lowest[counter] < 1:
+                    laps = 0
+                elif by < 0:
+                    laps = min(laps, (lowest[counter] - 1) // -by)
+            for counter in range(len(counters)):
+                counters[counter] += laps * (counters[counter] - before[counter])
+            moves += laps * (moves - begun)
+        # Begin the next one; where none is closed for long, at another state.
+        if here == closed or moves >= turned:
+            turned = turned if here == closed else 2 * moves
+            closed, begun, free = here, moves, True
+            before[:], lowest[:] = counters, counters
     return here, paid, moves
