@@ -2,4 +2,5 @@
 
 from pdrm.cli.main import main
 
-main()
+if __name__ == "__main__":  # a process that is spawned imports this module, too
+    main()

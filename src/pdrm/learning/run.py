@@ -359,13 +359,13 @@ def _tell(watch: Watch | None, runs: list[tuple[RunSpec, Path]], learner: Learne
 
 def seconds_between_checkpoints() -> float:
     """As the environment says: 20 unless it says otherwise."""
-    word = os.environ.get(EVERY_SECONDS, "20")
+    word = os.environ.get(EVERY_SECONDS, "60")
     try:
         seconds = float(word)
         need((0 <= seconds < float("inf"), "out of range"))
     except ValueError as error:
         fault = f"{EVERY_SECONDS} is `{word}`, but must be a number of seconds from 0 on"
-        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=20, or unset it") from error
+        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=60, or unset it") from error
     return seconds
 
 

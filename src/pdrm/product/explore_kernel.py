@@ -111,7 +111,11 @@ def count(table: CountingTable, state: int, counters: Values, label: int, most: 
     at any point, as many laps as leave it so are taken at once.
     """
     here, column, paid, moves = int(state), int(label), 0.0, 0
-    closed, turned, begun = -1, 1, 0  # the state where the lap closes, the moves after which it is another, and when it was begun
+    closed, turned, begun = (
+        -1,
+        1,
+        0,
+    )  # the state where the lap closes, the moves after which it is another, and when it was begun
     before, lowest, free = counters.copy(), counters.copy(), True
     while moves < most + 2:
         # The first rule that applies: of the label at first, silent ones after that.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -292,15 +293,19 @@ SIZES = "sizes.json"
 LONGEST_WORD = 6
 
 
-def _count_sizes() -> dict[str, Any]:
+def size_facts(folder: Path) -> dict[str, Any]:
     """The facts about sizes by id."""
+    return read_or_find(folder / SIZES, {}, _count_sizes)
+
+
+def _count_sizes() -> dict[str, Any]:
     from pdrm.analysis.size_claims import size_claims  # noqa: PLC0415 - most often they are cached
 
     return {fact["id"]: fact for fact in size_claims()}
 
 
 def _size(name: str, evidence: Evidence) -> list[Part]:
-    fact = read_or_find(evidence.folder / SIZES, {}, _count_sizes)[name]
+    fact = size_facts(evidence.folder)[name]
     return [Part(fact["claim"], fact["holds"], fact["numbers"])]
 
 
