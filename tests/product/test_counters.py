@@ -47,7 +47,9 @@ def check_random_automata(seed):
     machine = counting_automaton(rng) if seed % 2 else pushdown_to_counting(pushdown_machine(rng))
     for _ in range(5):
         counters = tuple(rng.choice((0, 1, 2, 5, 40, 600)) for _ in range(machine.counters))
-        assert_same_step(machine, labels_of(machine), rng.choice(machine.states), counters, rng.choice((0, 1, 30, 300, 5_000)))
+        assert_same_step(
+            machine, labels_of(machine), rng.choice(machine.states), counters, rng.choice((0, 1, 30, 300, 5_000))
+        )
 
 
 def test_random_automata():
