@@ -21,7 +21,7 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("progress", "files", "lazy"),
+    ("progress", "files", "lazy", "arrays"),
     ("limits",),
     ("errors",),
 )

@@ -188,6 +188,19 @@ class Task(Displayed):
         return (*(repr(value) for value in self.record().values()), self.success)
 
 
+def largest_reward(domain: Domain, machine: AnyMachine) -> float:
+    """The largest reward, or loss, that a step of the domain or a rule of the machine pays.
+
+    >>> task = Task("letter")
+    >>> largest_reward(task.domain, task.machine)
+    1.0
+    """
+    own = 0.0
+    if isinstance(domain, FiniteDomain):
+        own = float(abs(domain.arrays.reward[domain.arrays.probability > 0]).max(initial=0.0))
+    return max(own, *(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise)))
+
+
 def tuple_of(words: str | Sequence[str]) -> tuple[str, ...]:
     """One word or several.
 

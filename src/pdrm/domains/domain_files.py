@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pdrm.domains.array_domain import domain_bytes, parse_array_file
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean, explain_arguments
@@ -39,6 +38,8 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     except UnicodeDecodeError as error:
         fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
         raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain") from error
+    from pdrm.domains.map_file import parse_map_file  # noqa: PLC0415 - loaded where a map is read
+
     return parse_map_file(text, file.stem, str(file))
 
 

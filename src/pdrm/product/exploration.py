@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.errors import BadSetting
-from pdrm.machines.stacks import Stacks, lengthen
+from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import Integers, Rewards, Table
 from pdrm.product.views import FullStack, View
 

@@ -1,5 +1,6 @@
 """What happens before the first action: it is paid for in the return, and where no episode can begin, that is said."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,12 @@ from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
+from pdrm.learning.deep.deep_learner import check_fits
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_numbers
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
+from pdrm.task import Task
 from tests.learning.deep.worlds import WALKER
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u\nfinal done\n"
@@ -88,3 +91,28 @@ def test_a_move_that_is_missing_in_a_test_is_an_error():
     runs = walk(product_of("otherwise error\nu -> u : a, z / z, 0\n"))
     with pytest.raises(UndefinedMove, match="otherwise error"):
         runs.test(1)
+
+
+def test_rewards_that_networks_cannot_compute_with_are_refused():
+    where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4)
+    for reward, settings, right in (
+        ("1e14", {}, True),
+        ("1e16", {}, False),
+        ("-1e16", {}, False),
+        ("1e16", {"reward_scale": 0.01}, True),
+        ("1e16", {"reward_clip": 10.0}, True),
+        ("1e31", {"reward_scale": 1e-30}, False),
+    ):
+        task = Task(where, parse(HEAD + f"otherwise stay 0\nu -> done : b, z / z, {reward}\n"))
+        with nullcontext() if right else pytest.raises(BadSetting, match="too large"):
+            check_fits(task, kind_of("ppo")(**settings))
+
+
+def test_a_network_that_is_no_longer_made_of_numbers_is_an_error():
+    check_numbers({"a": np.ones((2, 3)), "b": np.ones(2)}, seeds=[5, 7])
+    with pytest.raises(BadSetting, match="seed 7 has"):
+        check_numbers({"a": np.array([[1.0, 2.0], [3.0, np.nan]]), "b": np.ones(2)}, seeds=[5, 7])
+    runs = walk(product_of("otherwise stay 0\nu -> done : b, z / z, 1\n"))
+    runs.state = runs.state._replace(network=np.full((1, 2), np.inf, np.float32))
+    with pytest.raises(BadSetting, match="seed 0 has"):
+        runs.iterate(1)

@@ -31,7 +31,7 @@ from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_doma
 from pdrm.product.jax_env.jax_machine import FINISHED, OK
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
-from pdrm.task import Task
+from pdrm.task import Task, largest_reward
 
 if TYPE_CHECKING:
     from pdrm.product.jax_env.jax_potentials import JaxPotential
@@ -48,6 +48,10 @@ PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
 """Numbers of WaterWorld that may differ from run to run."""
 SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
 """Settings that may differ from run to run, where they are numbers."""
+LARGEST_REWARD = 1e30
+"""The largest reward of an episode: sums of as many as it has are numbers of 32 bits."""
+LARGEST_TARGET = 1e15
+"""The largest reward that networks see: the squares of what they come to are, too."""
 COUNTS = ("iterations", "ended", "cut_off")
 """What a training counts."""
 
@@ -116,7 +120,23 @@ def batch_key(task: Task, agent: Agent) -> str:
 
 def check_fits(task: Task, agent: Deep) -> None:
     """Raise unless the agent can learn the task."""
+    check_rewards(task, agent)
     check_actions(agent, product_for(task, agent))
+
+
+def check_rewards(task: Task, agent: Deep) -> None:
+    """Raise where rewards are too large for the numbers of 32 bits that networks compute with."""
+    largest = largest_reward(task.domain, task.pushdown)
+    if largest > LARGEST_REWARD:
+        fault = (
+            f"a reward of ±{largest:g} is too large: what an episode pays would be more than a number of 32 bits can be"
+        )
+        raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}, or an agent that learns a table, as cprm")
+    seen = largest * float(agent.reward_scale)
+    seen = seen if agent.reward_clip is None else min(seen, float(agent.reward_clip))
+    if seen > LARGEST_TARGET:
+        fault = f"a reward of ±{largest:g} is too large for a network to learn from"
+        raise BadSetting(fault, fix=f"scale it down: reward_scale={1 / largest:.0e}")
 
 
 class DeepLearner:

@@ -108,6 +108,7 @@ class DeepTraining:
         self.iterations += iterations
         tally = metrics.tally
         check_played(tally, self.product.machine.depth)
+        check_numbers(self.state.network, self.seeds)
         self.ended, self.cut_off = self.ended + int(tally.episodes.sum()), self.cut_off + int(tally.overflows.sum())
         return metrics
 
@@ -158,3 +159,14 @@ def check_played(played: Tally | Episodes, depth: int) -> None:
     if int(played.undefined.sum()):
         fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
         raise UndefinedMove("the machine met a label for which it has no rule, and says `otherwise error`", fix=fix)
+
+
+def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
+    """Raise where the parameters of a run have grown beyond all numbers: such a network acts, but has learnt nothing. networks: [runs] each."""
+    finite = [
+        np.isfinite(part).reshape(len(seeds), -1).all(axis=1) for part in map(np.asarray, jax.tree.leaves(networks))
+    ]
+    if not (sound := np.all(finite, axis=0)).all():
+        broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)
+        fault = f"the network of seed {broken} has grown beyond all numbers"
+        raise BadSetting(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")

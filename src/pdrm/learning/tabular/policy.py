@@ -118,12 +118,11 @@ class TabularPolicy:
         """SHA-256 of everything that was learnt."""
         return hashlib.sha256(encode_arrays(self._arrays())).hexdigest()
 
-    def save(self, path: str | Path) -> None:
-        """Write `path` (.npz) and the description beside it (.json)."""
-        self.write(path)
+    def save(self, path: str | Path, largest: int | None = None) -> Fingerprint:
+        """Write `path` (.npz), unless it has more than so many bytes, and the description beside it (.json).
 
-    def write(self, path: str | Path, largest: int | None = None) -> Fingerprint:
-        """The same, but arrays of more than so many bytes are left out; returns what they are known by."""
+        path: where to. largest: bytes; None: no matter how many. Returns what the arrays are known by.
+        """
         file, data, memory = Path(path), encode_arrays(self._arrays()), self.q_table.memory
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pdrm.arrays import lengthen
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
-from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.hash_kernel import FREE, Index, Keys, hash_key
 

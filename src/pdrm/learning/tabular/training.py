@@ -47,6 +47,7 @@ from pdrm.product.counters import Counters, Vector
 from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.hash_kernel import FREE
 from pdrm.product.views import FullStack, TopK, View
+from pdrm.task import largest_reward
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
@@ -313,9 +314,7 @@ def check_parts(run: TabularTraining) -> None:
             text = repr(value)
             shown = text if len(text) <= 60 else f"{text[:57]}..."
             raise BadSetting(f"{what} {shown}, but must be {wanted}", fix=fix)
-    own = np.abs(domain.arrays.reward[domain.arrays.probability > 0]).max(initial=0.0)
-    of_machine = (abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise))
-    if (largest := max(float(own), *of_machine)) > LARGEST_REWARD:
+    if (largest := largest_reward(domain, machine)) > LARGEST_REWARD:
         fault = f"a reward of ±{largest:g} is too large to learn from: what is added to it would be more than a number can be"
         raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}")
 
