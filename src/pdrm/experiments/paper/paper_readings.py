@@ -293,8 +293,12 @@ class Cell:
 
 
 def judge_reading(reading: Reading | None, figure: str, folder: Path, seeds: int | None = None) -> list[Judged]:
-    """The claims about a figure under a reading (None: the default), by the runs in a folder."""
-    return judge_claims(Evidence(folder, seeds, () if reading is None else (reading.study,)), {figure})
+    """The claims about a figure under a reading (None: the default), by the runs in a folder.
+
+    Where a claim compares two figures, both are taken under the reading of that name, if both have one.
+    """
+    studies = () if reading is None else tuple(one.study for one in READINGS if one.name == reading.name)
+    return judge_claims(Evidence(folder, seeds, studies), {figure})
 
 
 def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
