@@ -358,6 +358,8 @@ def _reproduce_readings(
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
+        for line in one.rate():
+            typer.echo(f"  {line}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
         print_claims(judge_reading(one, one.figure, output, seeds), details=False)

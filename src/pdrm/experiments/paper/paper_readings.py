@@ -25,7 +25,7 @@ from pdrm.domains.paper_domains import (
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.claims import NOT_RUN, Evidence, Judged
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, sequences_of
+from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, rate_maze, sequences_of
 from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
 from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES, WATER, WATER_READINGS
 from pdrm.experiments.store import Store
@@ -50,6 +50,8 @@ class Reading:
     """What is otherwise, in a sentence."""
     change: Change
     """A panel of the default reading -> the panel of this one; the same where nothing changes."""
+    rate: Callable[[], Iterable[str]] = tuple
+    """How hard what was generated is, a line each; none where nothing was."""
 
     @property
     def study(self) -> Study:
@@ -116,6 +118,15 @@ def _on_maze(seed: int, panel: Panel) -> Panel:
         highest=default.highest,
     )
     return _with_task(panel, Task(made))
+
+
+def _rate_mazes(seed: int) -> Iterator[str]:
+    """How hard the generated mazes are."""
+    for size, away in TREASURES.items():
+        found = rate_maze(draw_maze(size, seed, away=away), MAZE_STEP_LIMITS[size])
+        ends = f"{found.dead_ends} dead end" + "s" * (found.dead_ends != 1)
+        chance = f"a random walk finds the treasure in {found.found_by_chance:.1%} of the episodes"
+        yield f"{size}×{size}: {found.cells} cells, {ends}, {found.shortest} steps at best; {chance}"
 
 
 def _delivering(tasks: Callable[[], tuple[Task, Task]], panel: Panel) -> Panel:
@@ -213,7 +224,13 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading("python", "maze", "exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
     *(
-        Reading(f"maze-{n}", "maze", f"generated mazes of 10×10 and 20×20, seed {n}", partial(_on_maze, n))
+        Reading(
+            f"maze-{n}",
+            "maze",
+            f"generated mazes of 10×10 and 20×20, seed {n}",
+            partial(_on_maze, n),
+            partial(_rate_mazes, n),
+        )
         for n in MAZES
     ),
     *_nothing_left("multi"),
