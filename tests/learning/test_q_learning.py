@@ -78,21 +78,21 @@ def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeyp
 
 
 def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
-    """Forty pops in a step and three symbols: 4^41 tops of stacks are more than 64 bits can tell apart."""
-    pops = "".join(f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(40) for symbol in "AB")
+    """Thirty-three pops in a step and three symbols: 4^34 tops of stacks are more than 64 bits can tell apart."""
+    pops = "".join(f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(33) for symbol in "AB")
     pushes = "u -> u : a, z / A z, 0\nu -> u : b, z / B z, 1\n"
     machine = parse(
-        f"events a b c\nexclusive a b c\nstack # A B\nstart u\nfinal v40\notherwise stay 0\n{pushes}u -> v0 : c, z / z, 2\n{pops}"
+        f"events a b c\nexclusive a b c\nstack # A B\nstart u\nfinal v33\notherwise stay 0\n{pushes}u -> v0 : c, z / z, 2\n{pops}"
     )
     labels = [("a",), ("b",), ("c",)]
-    where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=60)  # c is rare
+    where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=45)  # c is rare
     settings = q_settings(counterfactuals="deduplicated", epsilon_decay=1.0)
     training = Training(where, machine, TopK(1), settings, seed=2)
     training.advance(1)
     readable = ReadableQLearning(where, machine, TopK(1), settings, Rng(seed_streams(2, 2)[:1]))
     readable.episode()
     assert table(training) == readable.q
-    assert int(training.observed.index.used[0]) > 40
+    assert int(training.observed.index.used[0]) > 33
 
 
 def test_a_test_in_a_domain_with_other_labels_is_refused():

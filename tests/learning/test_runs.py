@@ -257,12 +257,3 @@ def test_train_in_one_call(tmp_path):
             train("maze-5x5", "q", **wrong)
     with pytest.raises(BadSetting, match="continuous"):
         train("water-17", "q")
-
-
-def test_a_watch_is_told_of_every_test(tmp_path):
-    told = []
-    do(DEEP, tmp_path, told.append)
-    assert [status.done for status in told] == [32, 64, 96, 128, 160, 192]
-    assert {status.total for status in told} == {192}
-    assert Run.load(tmp_path).evaluate(episodes=3)["episodes"] == 3
-    assert Run.load(tmp_path).episode()[-1].action in (0, 1)

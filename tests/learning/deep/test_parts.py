@@ -1,6 +1,7 @@
 """The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
 
 import json
+import shutil
 import signal
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
+from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for, kind_of
 from pdrm.learning.deep.deep_learner import needed_depth
@@ -21,7 +23,7 @@ from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
-from pdrm.learning.run import Run, RunSpec, execute, is_done
+from pdrm.learning.run import CHECKPOINT, Run, RunSpec, execute, is_done
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -113,19 +115,39 @@ def whole(tmp_path_factory):
     return folder, told
 
 
-@pytest.mark.parametrize("presses", [1, 2])  # a second Ctrl-C acts at once, in the middle of a test
-def test_runs_that_were_stopped_go_on_to_the_same_end(presses, whole, tmp_path):
-    calls = []
+def test_a_watch_is_told_of_every_test(whole):
+    folder, told = whole
+    assert [status.done for status in told] == [128, 128, 256, 256, 384, 384]
+    assert {status.total for status in told} == {384}
+    assert Run.load(folder / "0").evaluate(episodes=3)["episodes"] == 3
+    assert Run.load(folder / "0").episode()[-1].action in (0, 1)
 
-    def stop(status):
-        calls.append(status)
-        if len(calls) == 2 * presses - 1:  # two runs are told of after each test
-            for _ in range(presses):
-                signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        execute(*runs(tmp_path), stop)
-    assert not any(is_done(folder) for folder in runs(tmp_path)[1])
+def press(times):
+    """A watch that presses Ctrl-C so often at the first test it is told of; the second time acts at once, before the runs are all told."""
+
+    def stop(_status):
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+
+    return stop
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """The folder of the same two runs, stopped after their first test, and by two presses after their second."""
+    folder = tmp_path_factory.mktemp("stopped")
+    for presses in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            execute(*runs(folder), press(presses))
+        assert not any(is_done(one) for one in runs(folder)[1])
+        done = {int(read_arrays((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]}
+        assert done == {128 * presses}
+    return folder
+
+
+def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     execute(*runs(tmp_path))
     for file in (
         f"{seed}/{name}" for seed in (0, 1) for name in ("policy.npz", "policy.json", "curve.csv", "spec.json")
@@ -134,16 +156,13 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(presses, whole, tmp_path):
     assert Run.load(tmp_path / "0").curve.returns.shape == (3, 5)
 
 
-def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(tmp_path):
-    specs, folders = runs(tmp_path)
-
-    def stop(_status):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        execute(specs[:1], folders[:1], stop)
-    execute(specs, folders)
-    assert all(map(is_done, folders))
+def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stopped, tmp_path):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "1" / CHECKPOINT).unlink()
+    told = []
+    execute(*runs(tmp_path), told.append)
+    assert [(status.spec.seed, status.done) for status in told] == [(1, 128), (1, 256), (1, 384), (0, 384)]
+    assert all(map(is_done, runs(tmp_path)[1]))
 
 
 def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
