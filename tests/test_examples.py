@@ -10,7 +10,7 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 SMALLER = {"counterfactual_dqn.py": ["--steps", "600"]}
 """What is given to examples that take minutes."""
 SHORTER = {"three_agents.py": ("16_384", "2_048")}
-"""Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same agents to the end."""
+"""Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same PPO to the end."""
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):

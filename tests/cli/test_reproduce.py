@@ -12,6 +12,7 @@ import pytest
 
 from pdrm.experiments.study import run_study
 from pdrm.experiments.study_file import load_study
+from pdrm.language.loading import catalogue_names
 from tests.experiments.small import keep_small_sizes
 
 STUDY = """\
@@ -43,6 +44,9 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert "paint" in outcome.out
     assert "12 of 12 runs done" in outcome.err
     assert {path.name for path in out.iterdir()} >= {"runs", "curves.csv", "summary.csv", "claims.json", "index.html"}
+    page = (out / "index.html").read_text()
+    assert page.count("<svg") == len(catalogue_names()), "every machine is drawn"
+    assert "http" not in page.replace("http://www.w3.org/", "")
     rows = table(out / "curves.csv")
     assert len(rows) == 12 * 100
     assert {row["line"] for row in rows if row["ours"] == "yes"} == {"0-pdRM (ours)"}

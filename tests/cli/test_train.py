@@ -122,20 +122,19 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     assert "holds no trained run: spec.json cannot be opened: no such file" in pdrm("evaluate", run).err
 
 
-def test_domains_are_listed(pdrm):
-    listed = json.loads(pdrm("domains", "--json").out)
+def test_domains_are_listed_and_one_is_its_line_of_the_list(pdrm):
+    lines, listed = pdrm("domains").out.splitlines(), json.loads(pdrm("domains", "--json").out)
+    assert [row["name"] for row in listed] == [line.split()[0] for line in lines]
     assert [row["name"] for row in listed][:2] == ["letter", "maze-5x5"]
-    assert "maze-20x20" in pdrm("domains").out
-
-
-@pytest.mark.parametrize("name", ["maze-5x5", "water-17"])
-def test_one_domain_is_its_line_of_the_list(pdrm, name):
-    (line,) = (line for line in pdrm("domains").out.splitlines() if line.split()[0] == name)
-    one = pdrm("domains", name)
-    assert (one.code, one.out) == (0, f"{line}\n")
-    assert f"next: pdrm train {name}\n" in one.err
-    (row,) = (row for row in json.loads(pdrm("domains", "--json").out) if row["name"] == name)
-    assert json.loads(pdrm("domains", name, "--json").out) == row
+    assert {"maze-20x20", "water-20"} <= {row["name"] for row in listed}
+    for name in ("maze-5x5", "water-17"):
+        (line,) = (line for line in lines if line.split()[0] == name)
+        one = pdrm("domains", name)
+        assert (one.code, one.out) == (0, f"{line}\n")
+        assert f"next: pdrm train {name}\n" in one.err
+        (row,) = (row for row in listed if row["name"] == name)
+        assert json.loads(pdrm("domains", name, "--json").out) == row
+        assert (row["states"] is None) == (name == "water-17")
 
 
 @pytest.mark.parametrize(("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")])

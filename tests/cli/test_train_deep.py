@@ -11,28 +11,17 @@ from tensorboard.util.tensor_util import make_ndarray
 from pdrm.learning.agents import PPO, parse_setting
 from pdrm.learning.run import Run
 
+DEEP_PAGE = Path(__file__).parents[2] / "docs" / "deep.md"
 SMALL = [word for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16") for word in ("--set", one)]
 MAP = "place k key\nstep_limit 20\n#####\n#@.k#\n#####\n"
 KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu -> done : key, # / #, 1\n"
 
 
 def test_train_evaluate_and_again(pdrm, tmp_path):
+    """The command of the page, for fewer steps and with two seeds."""
     runs = tmp_path / "runs"
-    command = (
-        "train",
-        "echo",
-        "--agent",
-        "ppo",
-        "--steps",
-        512,
-        "--seeds",
-        2,
-        *SMALL,
-        "--log",
-        "tensorboard",
-        "-o",
-        runs,
-    )
+    shown = re.search(r"^pdrm (train echo --agent ppo --steps) 20000 (.*)$", DEEP_PAGE.read_text(), re.MULTILINE)
+    command = (*shown[1].split(), 2048, *shown[2].split(), "--seeds", 2, "--log", "tensorboard", "-o", runs)
     outcome = pdrm(*command)
     assert outcome.code == 0
     folders = sorted(runs.iterdir())
@@ -130,9 +119,3 @@ def test_what_needs_a_finite_domain_says_so(pdrm):
         outcome = pdrm(command, "water-17")
         assert outcome.code == 2, command
         assert "`water-17` is continuous" in outcome.err, command
-
-
-def test_domains_name_water(pdrm):
-    assert "water-20" in pdrm("domains").out
-    listed = {one["name"]: one for one in json.loads(pdrm("domains", "--json").out)}
-    assert listed["water-17"]["states"] is None

@@ -28,6 +28,7 @@ SMALLER = {
     "--steps 20000": "--steps 2000",
     "maze-10x10 --agent cprm": "maze-10x10 --agent cprm --episodes 200",
     "--seeds 5": "--seeds 1",
+    "--seeds 10": "--seeds 1",
     "garden/study.toml": "garden/study.toml --seeds 1",
     "check-k maze-5x5 --draw": "check-k maze-5x5 --k 0..1 --depth 4 --draw",
     "check-k maze-5x5 --k 0..2 --draw": "check-k maze-5x5 --k 0..2 --depth 4 --draw",
@@ -38,6 +39,7 @@ NOT_RUN = {
     "make test": "runs this",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
+    "pdrm train echo --agent ppo": "tests/cli/test_train_deep.py runs it, for fewer steps",
     "pdrm train water-17": "an hour on two cores; tests/cli/test_train_deep.py trains there for a moment",
     "pdrm film": "needs such a run; tests/cli/test_train_deep.py films one",
 }
