@@ -49,11 +49,14 @@ def test_larger_k_are_tried_where_some_states_look_alike():
 
 
 def test_the_cap_of_states_is_kept():
-    for most in (20, 1_000):
-        for depth in (None, 2, 30):
+    for most, ends in ((20, "states"), (1_000, "decided")):
+        report = check_k("maze-5x5", k=[0, 1], most=most)
+        assert len(report.optimal.product) <= most
+        assert (report.ended, report.complete) == (ends, ends == "decided")  # by witnesses that are farther away
+        for depth in (2, 30):
             report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most)
             assert len(report.optimal.product) <= most
-            assert report.ended == "states" or (depth is None and report.complete)  # by witnesses that are farther away
+            assert (report.ended, report.complete) == ("states", False)
     assert "raise `most`" in str(report)
     product = FiniteProduct(domain("maze-10x10"), catalogue("treasure-maze"))
     find_optimal(product, 0.99, depth=3, most=400)

@@ -2,12 +2,14 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 
+from pdrm.domains.water import water_world
 from pdrm.learning.agents import PPO, parse_setting
 from pdrm.learning.run import Run
 
@@ -60,13 +62,14 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
     assert pdrm("film", folder, "-o", tmp_path / "tank.png").code == 0
 
 
-def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path):
+def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path, monkeypatch):
     runs, film = tmp_path / "runs", tmp_path / "water.png"
     assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", "none", "-o", runs).code == 0
     (folder,) = runs.iterdir()
+    monkeypatch.setattr("pdrm.domains.water.water_world", partial(water_world, step_limit=300))  # not 10,000
     outcome = pdrm("film", folder, "-o", film, "--every", 20_000)
     assert outcome.code == 0
-    assert "steps, return" in outcome.out
+    assert "300 steps, return" in outcome.out
     assert film.read_bytes().startswith(b"\x89PNG")
     assert "neither a .gif nor a .png" in pdrm("film", folder, "-o", tmp_path / "water.mov").err
     assert "there is no folder" in pdrm("film", tmp_path / "nowhere").err
