@@ -17,8 +17,8 @@ import numpy as np
 
 from pdrm.analysis.optimal import Optimal
 from pdrm.analysis.sufficient_k.certificate import Certificate
-from pdrm.analysis.sufficient_k.check_k import certify
 from pdrm.analysis.sufficient_k.checker import find_fault
+from pdrm.analysis.sufficient_k.k_report import certify
 from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer
 from proofs.k_policies import Truth
 from proofs.plain_product import Case

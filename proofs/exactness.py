@@ -23,8 +23,8 @@ import numpy as np
 
 from pdrm.analysis.optimal import Optimal, find_optimal
 from pdrm.analysis.sufficient_k.certificate import Certificate, format_fraction, read_fraction
-from pdrm.analysis.sufficient_k.check_k import certify
 from pdrm.analysis.sufficient_k.checker import find_fault
+from pdrm.analysis.sufficient_k.k_report import certify
 from pdrm.analysis.sufficient_k.questions import NO, YES, Answer, answer_questions
 from pdrm.language.json_form import to_json
 from pdrm.language.loading import parse

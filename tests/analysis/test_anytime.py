@@ -1,12 +1,13 @@
 """`check_k` at any time: within its seconds and its cap of states, with answers that hold wherever it was stopped."""
 
 from contextlib import suppress
+from math import inf
 from time import monotonic
 
 import pytest
 
 from pdrm.analysis.optimal import find_optimal
-from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
+from pdrm.analysis.sufficient_k.check_k import KSearch, Plan, check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.sufficient_k.questions import QUESTIONS
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
@@ -31,6 +32,23 @@ def test_a_limit_holds_within_others():
             with pytest.raises(TimeoutError):
                 check_time()
         assert time_left() == float("inf")
+
+
+def test_the_phases_of_a_plan_end_one_after_another():
+    for seconds in (0.1, 1.0, 5.0, 60.0, inf):
+        for solving in (0.0, 0.01, 1.0, 15.0):
+            plan = Plan(seconds, solving)
+            assert plan.whole <= plan.begin <= plan.end
+            assert plan.end / 2 <= plan.follow <= plan.end
+            for answers in (0, 10**6, 10**9):
+                assert plan.explore(0.0, answers) <= min(plan.begin, plan.follow)
+                assert (
+                    plan.explore(0.0, answers) >= 0.4 * seconds
+                )  # the half of the rest, less the end of the best policy
+            assert plan.every_stack(left=9.0) <= 9.0 - plan.high
+    soon, late = Plan(10.0, solving=2.0), Plan(10.0, solving=3.0)  # a quarter of the time is between them
+    assert soon.follow == 10.0 - soon.high == 7.0
+    assert late.follow == Plan(10.0).follow == 8.5
 
 
 def test_without_k_the_smallest_is_found():

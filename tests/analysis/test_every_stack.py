@@ -7,9 +7,10 @@ import pytest
 import pdrm
 from pdrm.analysis import load_certificate
 from pdrm.analysis.sufficient_k.certificate import EVERY_STACK
-from pdrm.analysis.sufficient_k.check_k import check_k, format_report
+from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
+from pdrm.analysis.sufficient_k.k_report import format_report
 from pdrm.analysis.time_limit import limit_time
 from pdrm.task import Task
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pdrm.analysis.sufficient_k.check_k import check_k, format_numbers, format_report, summarize
+from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting
 from pdrm.product.finite_product import Bound

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pdrm.analysis.optimal import MOST_ACTIONS, find_optimal
 from pdrm.analysis.sufficient_k.certificate import EVERY_STACK
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.questions import QUESTIONS, answer_questions
+from pdrm.analysis.sufficient_k.questions import KEPT, QUESTIONS, Classes, answer_questions
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
@@ -36,6 +37,20 @@ def report(name, ks, **options):
 
 def verdicts(found):
     return {k: tuple(answer.verdict for answer in asked.values()) for k, asked in found.answers.items()}
+
+
+def test_states_look_alike_if_their_top_symbols_are_the_same():
+    product = FiniteProduct(domain("echo"), catalogue("echo"))
+    product.explore(10)
+    for chosen in (np.arange(len(product)), np.arange(0, len(product), 7), np.arange(0)):
+        classes, told_apart = Classes(product, chosen), {}
+        for k in (KEPT + 3, 0, 1, KEPT - 1, KEPT, 20):  # in any order
+            seen = [(product.place[x], product.machine_state(x), product.stack(x)[:k]) for x in chosen.tolist()]
+            number = classes.at(k).tolist()
+            assert len(set(zip(seen, number, strict=True))) == len(set(seen)) == len(set(number))
+            told_apart[k] = len(set(seen)) == len(seen)
+        least = classes.count_to_tell_apart()
+        assert all(apart == (k >= least) for k, apart in told_apart.items())
 
 
 def test_paint_needs_five():

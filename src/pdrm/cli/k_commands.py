@@ -16,7 +16,8 @@ from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotA
 
 if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
-    from pdrm.analysis.sufficient_k.check_k import KReport, KSearch
+    from pdrm.analysis.sufficient_k.check_k import KSearch
+    from pdrm.analysis.sufficient_k.k_report import KReport
     from pdrm.analysis.sufficient_k.questions import Answer, Situation
     from pdrm.task import Task
 
@@ -180,7 +181,7 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.sufficient_k.check_k import NAMES, format_report
+    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
@@ -218,7 +219,7 @@ def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
-    from pdrm.analysis.sufficient_k.check_k import NAMES, format_value
+    from pdrm.analysis.sufficient_k.k_report import NAMES, format_value
     from pdrm.drawing.plots import Situation, witness_plot, write_plot
 
     chosen = _chosen(report, questions)

@@ -3,7 +3,7 @@
 A `Certificate` lists the product states it is about, bounds of their values that prove themselves step by step, exact values
 and blocks of equally valued states where there are ties, and the action chosen for each class. A `StackCertificate` is about every stack: it
 lists what each symbol on top is worth as a function of what is below, between which numbers that is, and the action chosen for each view.
-This file knows nothing of the solver: `check_k` and `every_stack` make certificates, `checker` and `stack_checker` check them.
+This file knows nothing of the solver: `k_report` and `every_stack` make certificates, `checker` and `stack_checker` check them.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
-"""Which top-k view of the stack is enough: one report for a domain and a machine, as a table, as JSON, and with proofs.
+"""Which top-k view of the stack is enough: the search, within a time that it shares by a plan.
 
-`KSearch` builds the product and finds the optimal actions (`optimal`) as far as there is time, of near states first; its report
-answers the three questions for each k (`sufficient_k`) and says what each k costs (`k_gap`), whenever one asks. `check_k` is both.
-A yes can be certified; `checker` then checks the certificate without the solver.
+`KSearch` builds the product and finds the optimal actions (`optimal`) as far as there is time, of near states first; then it
+answers the three questions for each k (`questions`) and says what each k costs (`k_gap`), whenever one asks, in a `KReport`.
+`check_k` is all of it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import pairwise
 from math import inf
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -29,11 +27,11 @@ from pdrm.analysis.optimal import (
     follow_to_the_end,
     look_at_start,
 )
-from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
+from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
-from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, estimate_seconds, may_apply
 from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
+from pdrm.analysis.sufficient_k.k_report import DECIDED, HELPLESS, STATES, TIME, KReport
 from pdrm.analysis.sufficient_k.questions import (
     NO,
     QUESTIONS,
@@ -41,167 +39,106 @@ from pdrm.analysis.sufficient_k.questions import (
     YES,
     Answer,
     Classes,
-    Situation,
     answer_questions,
     check_ks,
-    count_to_tell_apart,
-    describe,
 )
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
-from pdrm.analysis.values import bound_by_top, check_discount
-from pdrm.errors import BadCertificate, BadSetting, explain_arguments
+from pdrm.analysis.values import Known, bound_by_top, check_discount
+from pdrm.errors import BadSetting, explain_arguments
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.task import DomainLike, MachineLike, Task
 
-DECIDED, TIME, STATES, HELPLESS = "decided", "time", "states", "helpless"
-"""What ended a search: all is decided, time or the cap of states was up, or exploring more would not help."""
-NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
-"""The questions in words."""
-FURTHER = {TIME: "raise `seconds`", STATES: "raise `most`", HELPLESS: "try another `depth`"}
-"""What may decide what is undecided, by what ended the search."""
-SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
-"""The colours of verdicts in a notebook."""
-ENDED = {TIME: ", then time was up", STATES: ", the most allowed"}
-"""The same in the report."""
+SECONDS = 60.0
+"""How long the search takes at most."""
 CLOSED = 200_000
 """A product with no more states than this is explored completely."""
 ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
-SECONDS = 60.0
-"""How long the search takes at most."""
-WHOLE = 0.5
-"""The share of this time within which the whole product must be explored, or a part of it is asked about."""
-FOLLOWING = 0.1
-"""The share of it in which the end of the best policy is sought, once exploring has ended."""
-ANSWERING = 0.15
-"""The share that is left then for the questions; it is more, but no more than half, where witnesses of any height can be had for that."""
-SOLVING = 0.25
-"""The share of the time within which the task must be solved, or nothing is left for witnesses of any height."""
-HIGH = 1.0
-"""Seconds that are left for such witnesses, beside those that solving takes."""
-SHARE = 0.5
-"""The share of the rest that looking for a yes for every stack takes at most."""
-EARLY = 0.5
-"""Of the time that is left, the share that the questions take at most when they are asked before ties are known."""
-ASKING = 1e-6
-"""Seconds that the questions take at most, about, for each state and k."""
 FIRST_KS = range(5)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
+FOLLOW, ASK = 0.1, 0.15
+"""The shares of the time that are left for the end of the best policy, and then for the questions."""
+ANSWER = 1e-6
+"""Seconds that the questions take at most, about, for each state and k."""
+SOLVE = 0.25
+"""The share of the time within which the task must be solved, or nothing more is left for witnesses of any height."""
+JUDGE = 1.0
+"""Seconds that are left for such witnesses, beside those that solving takes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class KReport:
-    """The answers for each k, and the product they were found on. Printed, it is the table that `pdrm check-k` shows."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a search shares its time. What a phase does not need, those after it have.
 
-    optimal: Optimal
-    answers: dict[int, dict[str, Answer]]
-    gaps: dict[int, Gap]
-    ended: str = DECIDED
-    """What ended the search: "decided", "time", "states" or "helpless" (exploring more would not have helped)."""
-    beyond: int | None = None
-    """From this k on no two states asked about look alike; None where larger k were not looked for."""
+    1. Begin: explore the whole product, or, where half of the time is not enough for that, the states to ask about.
+    2. Explore: look ever further for the optimal actions of these states. The questions may be asked in between, once all states are known.
+    3. Follow the best policy from the start to its end.
+    4. Ask the questions, and whether what is open is a yes for nearer states.
+    5. Every stack: what is still open may be a yes for every stack; it is tried for half of the rest.
+    6. Witnesses of any height: it may be a no far away. These need the task to be solved, so where that can be done soon enough, the
+       phases before end earlier. Then, while there is time, what each k costs.
 
-    def __str__(self) -> str:
-        return "\n".join(format_report(self))
+    Properties and `explore` say when a phase must end, in seconds since the search began; `ask_early` and `every_stack` how many
+    seconds of those that are left one may take.
 
-    def __repr__(self) -> str:
-        product, smallest = self.optimal.product, {question: self.smallest(question) for question in QUESTIONS}
-        return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
+    >>> plan = Plan(seconds=60.0)
+    >>> plan.whole, plan.begin, plan.explore(spent=1.0, answers=0), plan.follow, plan.end
+    (30.0, 45.0, 45.0, 51.0, 60.0)
+    >>> plan = Plan(seconds=10.0, solving=2.0)
+    >>> plan.explore(spent=1.0, answers=0), plan.follow, plan.every_stack(left=4.0)
+    (6.0, 7.0, 1.0)
+    """
 
-    def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - an analysis does not draw
-
-        first, second, *_ = format_report(self)
-        scale = max(*map(abs, self.optimal.values.at_start(self.optimal.product)), 1e-9)
-        rows = []
-        for k, found in self.answers.items():
-            shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
-            cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
-            rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=scale)])
-        said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
-        heads = ["k", *NAMES.values(), "loss of the best k-policy found"]
-        return html("p", first, html("br"), second) + table(heads, rows) + html("ul", *said)
-
-    def smallest(self, question: str) -> int | None:
-        """The smallest k whose answer is yes; where no yes goes as deep as was asked, of those that go deepest."""
-        far = {k: self._reach(found[question]) for k, found in self.answers.items() if found[question].verdict == YES}
-        asked = inf if self.optimal.depth is None else self.optimal.depth
-        deepest = min(asked, max(far.values(), default=0))
-        return min((k for k, depth in far.items() if depth >= deepest), default=None)
+    seconds: float = inf
+    solving: float = 0.0
+    """The seconds that solving the task takes, about; 0 where there are no witnesses of any height to look for."""
 
     @property
-    def complete(self) -> bool:
-        """Whether every question is answered yes or no, as deep as was asked."""
-        asked = inf if self.optimal.depth is None else self.optimal.depth
-        answers = [answer for found in self.answers.values() for answer in found.values()]
-        return all(one.verdict == NO or (one.verdict == YES and self._reach(one) >= asked) for one in answers)
+    def whole(self) -> float:
+        """By then the whole product is explored, or a part of it is asked about."""
+        return self.seconds / 2
+
+    @property
+    def begin(self) -> float:
+        """By then the states to ask about are there."""
+        return (1 - ASK - FOLLOW) * self.seconds
+
+    def explore(self, spent: float, answers: int) -> float:
+        """From then on nothing more is explored. The more answers there are to find, one for each state and k, the more time is left
+        for them: at most half of what is left after `spent` seconds."""
+        left = self.seconds - spent
+        return min((1 - self._share - FOLLOW) * self.seconds, spent + max(left / 2, left - ANSWER * answers))
 
     @staticmethod
-    def _reach(answer: Answer) -> float:
-        return inf if answer.depth is None else answer.depth
+    def ask_early(left: float) -> float:
+        """What the questions may take of the time that is left for exploring."""
+        return left / 2
 
-    def witness(self, k: int, question: str) -> list[Situation]:
-        """The situations that prove a no."""
-        answer = self.answers[k][question]
-        return [describe(self.optimal, x, k) for x in answer.witness] or list(answer.situations)
+    @property
+    def follow(self) -> float:
+        """From then on the best policy is followed no further."""
+        return (1 - self._share) * self.seconds
 
-    def certificate(self, k: int, question: str) -> Certificate | StackCertificate:
-        """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. Of a yes for every
-        stack, it may be one of fewer symbols, or that a policy is optimal not only from the start."""
-        answer, found = self.answers[k][question], self.optimal
-        if answer.proof is not None:
-            return answer.proof
-        if question == "start" and answer.verdict == YES and found.product.frontier.size:
-            product = found.product
-            small = FiniteProduct(product.domain, product.machine, product.bound, product.memory)
-            with limit_time(SECONDS), suppress(TimeoutError):
-                near = find_optimal(small, found.values.discount, depth=0, most=max(len(product), CLOSED))
-                again = answer_questions(near, k)[question]
-                if again.verdict == YES and again.depth is None:
-                    found, answer = near, again
-        return certify(found, k, question, answer)
+    def every_stack(self, left: float) -> float:
+        """What looking for a yes for every stack may take: half, or less where witnesses of any height need more than the other half."""
+        return min(left / 2, left - self.high)
 
-    def loss(self, k: int) -> tuple[float, float]:
-        """The interval of what the best k-policy found loses from the start: 0 where one is proved to be optimal."""
-        start = self.answers[k]["start"]
-        return (0.0, 0.0) if start.verdict == YES and start.depth is None else self.gaps[k].gap
+    @property
+    def end(self) -> float:
+        """By then all is answered."""
+        return self.seconds
 
-    def record(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        found, product = self.optimal, self.optimal.product
-        return {
-            "domain": product.domain.name,
-            "machine": product.machine.name,
-            "discount": found.values.discount,
-            "height": product.bound.height,
-            "rule": product.bound.rule,
-            "depth": found.depth,
-            "states_asked": len(found.asked),
-            "states_looked_at": int(product.expanded.sum()),
-            "decided": found.decided_share,
-            "ended": self.ended,
-            "complete": self.complete,
-            "value_from_start": list(found.values.at_start(product)),
-            "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
-            "depths": {
-                str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
-                for k, asked in self.answers.items()
-            },
-            "scopes": {
-                str(k): {q: asked[q].scope for q in asked if asked[q].verdict == YES}
-                for k, asked in self.answers.items()
-            },
-            "smallest": {question: self.smallest(question) for question in QUESTIONS},
-            "witnesses": {
-                str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].verdict == NO}
-                for k, asked in self.answers.items()
-            },
-            "gap": {
-                str(k): {"loss": list(self.loss(k)), "disagreeing": gap.disagreeing, "spread": gap.spread}
-                for k, gap in self.gaps.items()
-            },
-        }
+    @property
+    def high(self) -> float:
+        """The seconds that witnesses of any height take."""
+        return self.solving + JUDGE if self.solving else 0.0
+
+    @property
+    def _share(self) -> float:
+        """The share of the time from the questions on: more, but no more than half, where witnesses of any height can be had for that."""
+        soon = self.solving <= SOLVE * self.seconds
+        return max(ASK, min(0.5, self.high / self.seconds)) if soon else ASK
 
 
 @cache
@@ -244,14 +181,12 @@ class KSearch:
         if seconds is not None and not seconds > 0:
             raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
         self.ks = None if k is None else check_ks(k)
-        self.task, self.discount, self.depth, self.seconds, self.questions = task, discount, depth, seconds, questions
+        self.task, self.discount, self.depth, self.questions = task, discount, depth, questions
         compile_kernels()
-        self._higher = (
-            HIGH + estimate_seconds(task) if depth is None and bound is None and may_apply(task, discount) else 0.0
-        )
-        """Seconds to leave for witnesses of any height."""
-        if self._higher:
+        high = depth is None and bound is None and may_apply(task, discount)
+        if high:
             compile_solver()
+        self.plan = Plan(inf if seconds is None else seconds, estimate_seconds(task) if high else 0.0)
         self.most, self.watch, self.begun = most, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
         product = self._new_product()
@@ -271,35 +206,24 @@ class KSearch:
 
     def run(self) -> None:
         """Look ever further, until all is decided, or time or states are up."""
-        with limit_time(self._until(1 - ANSWERING - FOLLOWING)), suppress(TimeoutError):
-            product, depth = self._begin()
-            self._higher *= product.frontier.size > 0  # else there is nothing higher
-            known = bound_by_top(product, self.discount) if product.frontier.size else None
-            if known is not None:
-                self.optimal = look_at_start(self._new_product(), self.discount, known)
-            with limit_time(self._leave_time_to_ask(product)), limit_time(self._until(1 - self._share - FOLLOWING)):
-                for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=known):
-                    self.optimal = replace(found, product=product.snapshot())
-                    self._short = found.depth is not None and found.depth != depth
-                    if found.depth is None and self._ask_early():
-                        break
-            self.ended = STATES if self.optimal.capped else HELPLESS
-        with limit_time(self._until(1 - self._share)), suppress(TimeoutError):
+        with suppress(TimeoutError):
+            with self._until(self.plan.begin):
+                product, depth, known = self._begin()
+            with self._until(self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))):
+                self._explore(product, depth, known)
+        with suppress(TimeoutError), self._until(self.plan.follow):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
         self._ran = True
 
     def report(self, seconds: float | None = None) -> KReport:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
-        with limit_time(self._until(1.0)), limit_time(seconds):
+        with self._until(self.plan.end), limit_time(seconds):
             answers = _Answers(self.optimal, short=self._short, early=self._early)
-            for k in self.ks or ():
-                answers.at(k)
-            if self.ks is None:
-                answers.look_upwards(self.questions)
+            answers.ask(self.ks, self.questions)
             answers.ask_nearer()
             if self._ran and self.depth is None and self.optimal.product.bound == Bound():
-                with limit_time(min(time_left() * SHARE, time_left() - self._higher)):
+                with limit_time(self.plan.every_stack(time_left())):
                     answers.ask_every_stack(self.task)
                 if self.optimal.depth is not None:
                     answers.ask_higher(self.task)
@@ -308,40 +232,26 @@ class KSearch:
         report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
         return replace(report, ended=DECIDED) if report.complete else report
 
-    def _until(self, share: float) -> float | None:
-        """The seconds until some share of the time has passed."""
-        return None if self.seconds is None else share * self.seconds - self.spent
+    def _until(self, moment: float) -> AbstractContextManager[None]:
+        """Limit the time of a block to a moment of the plan."""
+        return limit_time(moment - self.spent)
 
-    def _ask_early(self) -> bool:
-        """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""
-        if self._early is None and self.ks is not None and len(self.optimal.product) > MANY:
-            self._early = _Answers(self.optimal, short=False)
-            with limit_time(time_left() * EARLY):
-                for k in self.ks:
-                    self._early.at(k)
-            return not any(self._early.list_open(question) for question in QUESTIONS)
-        return False
+    def _begin(self) -> tuple[FiniteProduct, int | None, Known | None]:
+        """A product to explore, how deep to ask, and what is known beyond it."""
+        product, depth = self._choose_states()
+        if not product.frontier.size:
+            self.plan = replace(self.plan, solving=0.0)  # there is nothing higher
+            return product, depth, None
+        known = bound_by_top(product, self.discount)
+        self.optimal = look_at_start(self._new_product(), self.discount, known)
+        return product, depth, known
 
-    @property
-    def _share(self) -> float:
-        """The share of the time that is left for the questions."""
-        if self.seconds is None or not 0 < self._higher - HIGH <= SOLVING * self.seconds:
-            return ANSWERING
-        return max(ANSWERING, min(WHOLE, self._higher / self.seconds))
-
-    def _leave_time_to_ask(self, product: FiniteProduct) -> float | None:
-        """The seconds until the questions must be asked, where there are many states already; at least half of what is left."""
-        left = self._until(1.0)
-        if left is None:
-            return None
-        return max(left / 2, left - ASKING * len(product) * len(self.ks or FIRST_KS))
-
-    def _begin(self) -> tuple[FiniteProduct, int | None]:
-        """A product to explore, and how deep to ask. Without a depth: the whole of it if that is small."""
+    def _choose_states(self) -> tuple[FiniteProduct, int | None]:
+        """A product, and how deep to ask. Without a depth: the whole of it if that is small."""
         product = self._new_product()
         if self.depth is not None:
             return product, self.depth
-        with limit_time(self._until(WHOLE)), suppress(TimeoutError):
+        with suppress(TimeoutError), self._until(self.plan.whole):
             product.explore(most=min(CLOSED, self.most, product.most_states), check=check_time)
             if not product.expandable(product.frontier).size and len(product) <= self.most:
                 return product, None
@@ -349,6 +259,24 @@ class KSearch:
         each = 1 + int(np.prod(product.next.shape[1:]))  # a state and those it leads to
         product.explore(most=min(ASKED, self.most // each), check=check_time)
         return product, len(product.layers) - 1
+
+    def _explore(self, product: FiniteProduct, depth: int | None, known: Known | None) -> None:
+        """Find the optimal actions of the states to ask about, of ever more of them."""
+        for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=known):
+            self.optimal = replace(found, product=product.snapshot())
+            self._short = found.depth is not None and found.depth != depth
+            if found.depth is None and self._ask_early():
+                break
+        self.ended = STATES if self.optimal.capped else HELPLESS
+
+    def _ask_early(self) -> bool:
+        """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""
+        if self._early is not None or self.ks is None or len(self.optimal.product) <= MANY:
+            return False
+        self._early = _Answers(self.optimal, short=False)
+        with limit_time(self.plan.ask_early(time_left())):
+            self._early.ask(self.ks)
+        return not any(self._early.list_open(question) for question in QUESTIONS)
 
 
 class _Answers:
@@ -377,6 +305,13 @@ class _Answers:
             self.found[k] = answers
         return self.found[k]
 
+    def ask(self, ks: Sequence[int] | None, questions: Sequence[str] = QUESTIONS) -> None:
+        """Answer for some k; without any, upwards to the smallest that is enough for these questions."""
+        if ks is None:
+            self._look_upwards(questions)
+        for k in ks or ():
+            self.at(k)
+
     def ask_nearer(self) -> None:
         """What is undecided may be a yes for states that are nearer: then it is, to that depth."""
         for question in QUESTIONS:
@@ -392,9 +327,7 @@ class _Answers:
 
         def fails(steps: int) -> bool:
             near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
-            with limit_time(
-                None if question == "start" else 0
-            ):  # without the search from the start, which takes longest
+            with limit_time(None if question == "start" else 0):  # the search from the start takes longest
                 answer = answer_questions(near, k)[question]
             if answer.verdict == YES:
                 yes[steps] = answer
@@ -402,7 +335,9 @@ class _Answers:
 
         bisect_left(range(1, int(depth.max(initial=0))), True, key=fails)
         deepest = max(yes, default=0)
-        return yes[deepest] if yes and count_to_tell_apart(product, asked[depth <= deepest]) > k else None
+        if not yes or Classes(product, asked[depth <= deepest]).count_to_tell_apart() <= k:
+            return None
+        return yes[deepest]
 
     def list_open(self, question: str) -> list[int]:
         """The k for which the answer is not yet a yes for all states, or a no."""
@@ -448,7 +383,7 @@ class _Answers:
                 if proof is not None:
                     self.found[k][question] = Answer(YES, proof=proof)
 
-    def look_upwards(self, questions: Sequence[str]) -> None:
+    def _look_upwards(self, questions: Sequence[str]) -> None:
         """Find the smallest k that is enough, for each question.
 
         What is enough for k is enough for k + 1: beyond the first few, the largest k of use is tried, and then halfway.
@@ -507,131 +442,3 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     )
     search.run()
     return search.report()
-
-
-def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
-    """Write down the proof of a yes."""
-    if answer.verdict != YES:
-        raise BadCertificate(f"the answer is {answer.verdict}: only a yes has a certificate", fix="look at its witness")
-    product = optimal.product
-    states, count = product.states, len(product)
-    node, made = states.node[:count], int(product.stacks.made[0])
-    known = optimal.values.known
-    below, above = ([], []) if known is None else (known.lower.tolist(), known.upper.tolist())
-    return Certificate(
-        question,
-        k,
-        answer.depth,
-        optimal.values.discount,
-        product.domain.name,
-        product.machine.name,
-        product.bound.height,
-        product.bound.rule,
-        list(zip(product.stacks.parent[:made].tolist(), product.stacks.symbol[:made].tolist(), strict=True)),
-        list(zip(product.place.tolist(), states.state[:count].tolist(), node.tolist(), strict=True)),
-        product.expanded.astype(int).tolist(),
-        optimal.values.lower.tolist(),
-        optimal.values.upper.tolist(),
-        below,
-        above,
-        {str(x): format_fraction(value) for x, value in optimal.exact.items()},
-        np.where(optimal.tied_region, optimal.block, -1).tolist(),
-        [(s, u, list(top), action) for x, action in answer.choice.items() for s, u, top in [class_of(product, x, k)]],
-        product.exact.list_guesses(optimal.values.discount),
-    )
-
-
-Shade = Callable[[str, str], str]
-"""A cell's text and its verdict -> the text as it is shown."""
-
-
-def format_report(
-    report: KReport,
-    questions: Sequence[str] = tuple(NAMES),
-    shade: Shade = lambda text, _verdict: text,
-    further: Mapping[str, str] = FURTHER,
-) -> list[str]:
-    """The whole report, line by line.
-
-    >>> for line in format_report(check_k("paint", k=(4, 5)), questions=["start"])[3:]:
-    ...     print(line)
-    k    from the start    loss of the best k-policy found
-    4    no                0.00666667
-    5    yes               0
-    <BLANKLINE>
-    from the start: k = 5 is enough
-    """
-    found, product = report.optimal, report.optimal.product
-    low, high = found.values.at_start(product)
-    count, bound = _count(len(found.asked), "state"), product.bound
-    beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
-    longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
-    width = max(18, 2 + longest)
-    far = f"all {count}" if found.depth is None else f"{count} within {_count(found.depth, 'step')}"
-    rows = [
-        f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
-        f"no step limit{beyond}",
-        f"{far}, {len(product):,} explored{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
-        "",
-        "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss of the best k-policy found",
-    ]
-    for k, found_at_k in report.answers.items():
-        cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
-        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=max(abs(low), abs(high), 1e-9)))
-    return [*rows, "", *(f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions)]
-
-
-def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTHER) -> str:
-    """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
-    smallest = report.smallest(question)
-    fails = [k for k, found in report.answers.items() if found[question].verdict == NO]
-    unknown = [k for k in report.answers if k not in fails]
-    if smallest is not None:
-        depth = report.answers[smallest][question].depth
-        every = report.answers[smallest][question].scope == EVERY_STACK
-        far = (", for every stack" * every) if depth is None else f", within {_count(depth, 'step')} of the start"
-        below = [k for k in unknown if k < smallest]
-        return f"k = {smallest} is enough{far}" + (f" (undecided for k = {format_numbers(below)})" if below else "")
-    if not unknown:
-        if report.beyond is None or max(fails) < report.beyond - 1:
-            return "no k tried is enough"
-        return f"no k up to {max(fails)} is enough; with more, no two of the states asked about look alike"
-    first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
-    return f"{first}undecided for k = {format_numbers(unknown)}; {further.get(report.ended, further[TIME])}"
-
-
-def format_numbers(numbers: Iterable[int]) -> str:
-    """Numbers in order, three or more neighbours as one run.
-
-    >>> format_numbers([0, 1, 2, 3, 5, 6])
-    '0…3, 5, 6'
-    """
-    ordered = list(numbers)
-    breaks = [i for i, (a, b) in enumerate(pairwise(ordered), 1) if b != a + 1]
-    runs = [ordered[a:b] for a, b in pairwise([0, *breaks, len(ordered)])]
-    return ", ".join(f"{run[0]}…{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
-
-
-def format_value(low: float, high: float) -> str:
-    """A value known to lie in an interval.
-
-    >>> format_value(1.0, 1.0), format_value(1.0, 2.0)
-    ('1', 'between 1 and 2')
-    """
-    wide = high - low > 1e-6 * max(1.0, abs(high))
-    return f"between {low:.6g} and {high:.6g}" if wide else f"{(low + high) / 2:.6g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + "s" * (number != 1)
-
-
-def _format_answer(answer: Answer) -> str:
-    said = {DEPTH: f" (depth {answer.depth})", EVERY_STACK: ", for every stack"}
-    return answer.verdict + said.get(answer.scope or "", "")
-
-
-def _format_loss(low: float, high: float, scale: float) -> str:
-    if high <= 1e-9 * scale:
-        return "0"
-    return f"{high:.6g}" if high - low <= 1e-6 * scale else f"between {low:.6g} and {high:.6g}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k.questions import classify
+from pdrm.analysis.sufficient_k.questions import Classes
 from pdrm.analysis.time_limit import time_left
 from pdrm.analysis.value_kernel import LAST_CHANGE, LAST_STEP, evaluate, measure_occupancy, q_values
 from pdrm.analysis.values import limit_sweeps
@@ -52,10 +52,10 @@ def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None, 
     if time_left() <= 0:
         worst = product.average_over_starts(np.full(len(product), _find_worst(optimal)))
         return Gap(best_value, best_value if proved else (worst, best_value[1]), 0.0, 0.0)
-    share, spread = _measure_disagreement(optimal, classify(product, optimal.asked, k))
+    share, spread = _measure_disagreement(optimal, Classes(product, optimal.asked).at(k))
     if proved:
         return Gap(best_value, best_value, share, spread)
-    number = classify(product, np.arange(len(product)), k)
+    number = Classes(product, np.arange(len(product))).at(k)
     action = _vote(optimal, number)
     for x, a in (choice or {}).items():
         action[number == number[x]] = a

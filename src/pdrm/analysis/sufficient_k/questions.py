@@ -41,77 +41,61 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
     return sorted(found)
 
 
-def classify(product: FiniteProduct, chosen: Numbers, k: int) -> Numbers:
-    """[chosen state]: the number of its class under ~k: same environment state, machine state and top k symbols."""
-    for number in islice(_refine(product, chosen), k + 1):
-        if number.max(initial=-1) + 1 == len(chosen):
-            break  # no two look alike any more
-    return number
-
-
 class Classes:
-    """The classes of some states under ~0, ~1, ~2 and so on, the first of them found once.
+    """Which of some states look alike with k symbols (~k): same environment state, machine state and top k symbols.
 
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> product = FiniteProduct(paint.finite, paint.pushdown)
     >>> product.explore()
     >>> classes = Classes(product, np.arange(len(product)))
-    >>> classes.at(5).tolist(), classes.count_to_tell_apart()
-    ([0, 1, 2, 3, 4], 5)
+    >>> classes.at(0).tolist(), classes.at(5).tolist(), classes.count_to_tell_apart()
+    ([0, 0, 0, 0, 0], [0, 1, 2, 3, 4], 5)
     """
 
     def __init__(self, product: FiniteProduct, chosen: Numbers) -> None:
-        self.product, self.chosen = product, chosen
-        self._found: list[Numbers] = []
-        self._further = _refine(product, chosen)
+        self.product, states = product, product.states
+        self._below = states.node[chosen].astype(np.int64)
+        """[chosen state]: the stack below the symbols that the last classes kept have seen."""
+        seen = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
+        self._kept = [_number(seen)]
+        self.height = int(product.stacks.height[self._below].max(initial=0))
+        """The height of their highest stack."""
 
     def at(self, k: int) -> Numbers:
-        """[chosen state]: the number of its class under ~k."""
-        while len(self._found) <= min(k, KEPT - 1) and not self._apart():
-            self._found.append(next(self._further))
-        return (
-            self._found[min(k, len(self._found) - 1)]
-            if k < KEPT or self._apart()
-            else classify(self.product, self.chosen, k)
-        )
-
-    def _apart(self) -> bool:
-        """Whether no two look alike in the last that was found."""
-        return bool(self._found) and self._found[-1].max(initial=-1) + 1 == len(self.chosen)
+        """[chosen state]: the number of its class, from 0 on."""
+        for number in islice(self._refine(), k + 1):
+            if self._tell_apart(number):
+                break
+        return number
 
     def count_to_tell_apart(self) -> int:
         """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
-        height = int(self.product.stacks.height[self.product.states.node[self.chosen]].max(initial=0))
-        self.at(min(height, KEPT) - 1 if height else 0)
-        if self._apart():
-            return min(len(self._found) - 1, height)
-        return min(height, KEPT) if height <= KEPT else count_to_tell_apart(self.product, self.chosen)
+        most = min(self.height, MOST_K)
+        tried = zip(range(most), self._refine(), strict=False)
+        return next((k for k, number in tried if self._tell_apart(number)), most)
+
+    @staticmethod
+    def _tell_apart(number: Numbers) -> bool:
+        """Whether each state has a class of its own."""
+        return bool(number.max(initial=-1) + 1 == len(number))
+
+    def _refine(self) -> Iterator[Numbers]:
+        """The classes under ~0, ~1, ~2 and so on."""
+        yield from self._kept
+        number, node = self._kept[-1], self._below
+        stacks, symbols = self.product.stacks, self.product.table.move.shape[2]
+        while True:
+            number, node = _number(number * symbols + stacks.symbol[node]), stacks.parent[node].astype(np.int64)
+            if len(self._kept) < KEPT:
+                self._kept.append(number)
+                self._below = node
+            yield number
 
 
-def count_to_tell_apart(product: FiniteProduct, chosen: Numbers) -> int:
-    """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
-    height = int(product.stacks.height[product.states.node[chosen]].max(initial=0))
-    most = min(height, MOST_K)
-    apart = (
-        k
-        for k, number in zip(range(most), _refine(product, chosen), strict=False)
-        if number.max(initial=-1) + 1 == len(chosen)
-    )
-    return next(apart, most)
-
-
-def _refine(product: FiniteProduct, chosen: Numbers) -> Iterator[Numbers]:
-    """The classes under ~0, ~1, ~2 and so on, each numbered from 0 on."""
-    states, stacks = product.states, product.stacks
-    node = states.node[chosen].astype(np.int64)
-    number = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
-    number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    symbols = product.table.move.shape[2]
-    while True:
-        yield number
-        number = np.unique(number * symbols + stacks.symbol[node], return_inverse=True)[1].astype(np.int64)
-        node = stacks.parent[node].astype(np.int64)
+def _number(seen: Numbers) -> Numbers:
+    """What is seen, numbered from 0 on."""
+    return np.unique(seen, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +128,7 @@ class Answer:
 
 def answer_questions(optimal: Optimal, k: int, number: Numbers | None = None) -> dict[str, Answer]:
     """Answer the three questions for one k; `number`: the classes of the states asked about, if they are known."""
-    number = classify(optimal.product, optimal.asked, k) if number is None else number
+    number = Classes(optimal.product, optimal.asked).at(k) if number is None else number
     order = np.argsort(number, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
     groups = _Groups(optimal.asked[order], begins)
