@@ -14,7 +14,7 @@ from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.task import Task
 
 pytestmark = pytest.mark.compiled
@@ -49,6 +49,14 @@ def test_the_phases_of_a_plan_end_one_after_another():
     soon, late = Plan(10.0, solving=2.0), Plan(10.0, solving=3.0)  # a quarter of the time is between them
     assert soon.follow == 10.0 - soon.high == 7.0
     assert late.follow == Plan(10.0).follow == 8.5
+
+
+def test_time_is_left_for_witnesses_of_any_height_if_any_height_is_asked_about():
+    maze = Task("maze-5x5")
+    for bound in (None, Bound()):  # as from Python, and as from the command line
+        assert KSearch(maze, bound=bound).plan.high > 0
+    for settings in ({"bound": Bound(9)}, {"bound": Bound(9, "block")}, {"depth": 3}):
+        assert KSearch(maze, **settings).plan.high == 0
 
 
 def test_without_k_the_smallest_is_found():

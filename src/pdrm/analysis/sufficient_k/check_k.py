@@ -183,7 +183,9 @@ class KSearch:
         self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.questions = task, discount, depth, questions
         compile_kernels()
-        high = depth is None and bound is None and may_apply(task, discount)
+        self._every_state = depth is None and bound in (None, Bound())
+        """Whether all states are asked about, with any stack."""
+        high = self._every_state and may_apply(task, discount)
         if high:
             compile_solver()
         self.plan = Plan(inf if seconds is None else seconds, estimate_seconds(task) if high else 0.0)
@@ -222,7 +224,7 @@ class KSearch:
             answers = _Answers(self.optimal, short=self._short, early=self._early)
             answers.ask(self.ks, self.questions)
             answers.ask_nearer()
-            if self._ran and self.depth is None and self.optimal.product.bound == Bound():
+            if self._ran and self._every_state:
                 with limit_time(self.plan.every_stack(time_left())):
                     answers.ask_every_stack(self.task)
                 if self.optimal.depth is not None:
