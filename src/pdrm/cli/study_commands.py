@@ -144,18 +144,19 @@ def claims(
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.experiments.paper.paper_readings import cells, readings_record
+    from pdrm.experiments.paper.paper_readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
     if as_json:
         print_json(readings_record(found))
         return
     for claim in dict.fromkeys(cell.record["id"] for cell in found):
-        typer.echo(claim)
+        typer.echo(f"{claim}: holds under {count_holding(found, claim)} readings")
         for cell in found:
             if cell.record["id"] == claim:
                 holding, parts = cell.parts
-                rests = "" if cell.record["seeds"] is None else f", {cell.record['seeds']} seeds"
+                by = cell.record["seeds"]
+                rests = "" if by is None else f", {by} seed{'s' * (by != 1)}"
                 came = ", came with pdrm" if cell.came_with_package else ""
                 shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
                 typer.echo(f"  {shown} {cell.reading:<16} {holding} of {parts} parts{rests}{came}")

@@ -8,7 +8,7 @@ from typing import Any
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.paper.paper_readings import Cell, about_readings
+from pdrm.experiments.paper.paper_readings import Cell, about_readings, count_holding
 from pdrm.report.page import Section, badge, bullets, details
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
@@ -58,23 +58,22 @@ def _afterwards(one: Judged) -> Markup:
 ABOUT_READINGS = Markup(
     "<p>What the paper leaves open we decided by argument, and these are the verdicts if one thing is decided otherwise. A cell says "
     "how many parts of the claim hold, of how many, and by how many seeds; its numbers fold out. A claim that holds in its whole "
-    "row is robust. Readings that nobody has run are not shown: <code>pdrm reproduce readings</code> runs them all.</p>"
+    "column is robust. Readings that nobody has run are not shown: <code>pdrm reproduce readings</code> runs them all.</p>"
 )
 
 
 def readings_section(cells: Sequence[Cell]) -> Section:
-    """A matrix for each figure: claims by readings."""
+    """A matrix for each figure: readings by claims, and under how many of them each claim holds."""
     body = ABOUT_READINGS
     for figure in dict.fromkeys(cell.figure for cell in cells):
-        mine = [cell for cell in cells if cell.figure == figure]
-        readings = list(dict.fromkeys(cell.reading for cell in mine))
-        found = {(cell.record["id"], cell.reading): cell for cell in mine}
-        rows = [
-            [html("code", claim), *(_cell(found.get((claim, reading))) for reading in readings)]
-            for claim in dict.fromkeys(cell.record["id"] for cell in mine)
-        ]
-        told = [f"{name}: {about}." for name, about in about_readings(figure).items() if name in readings]
-        body += html("h3", figure) + bullets(told) + table(["claim", *readings], rows)
+        mine, about = [cell for cell in cells if cell.figure == figure], about_readings(figure)
+        claims = list(dict.fromkeys(cell.record["id"] for cell in mine))
+        found = {(cell.reading, cell.record["id"]): cell for cell in mine}
+        rows = [[html("b", "holds under"), *(count_holding(mine, claim) for claim in claims)]]
+        for reading in dict.fromkeys(cell.reading for cell in mine):
+            named = html("code", reading) + html("div", about.get(reading, ""), class_="soft")
+            rows.append([named, *(_cell(found.get((reading, claim))) for claim in claims)])
+        body += html("h3", figure) + table(["reading", *claims], rows)
     return Section("readings", "Claims under other readings", body)
 
 

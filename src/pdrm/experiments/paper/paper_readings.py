@@ -23,7 +23,7 @@ from pdrm.domains.paper_domains import (
     letter_of_the_repository,
 )
 from pdrm.errors import UnknownStudy, did_you_mean
-from pdrm.experiments.claims import NOT_RUN, Evidence, Judged
+from pdrm.experiments.claims import HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, rate_maze, sequences_of
 from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
@@ -342,6 +342,17 @@ def _water_cells(folder: Path, seeds: int | None) -> list[Cell]:
         known = [one for one in judged if one.parts]
         found += [Cell(WATER.name, name, one.record(), bool(one.recorded_on)) for one in known]
     return found
+
+
+def count_holding(found: Iterable[Cell], claim: str) -> str:
+    """Under how many of the readings that were run a claim holds.
+
+    >>> record = {"id": "paint", "verdict": "holds", "parts": []}
+    >>> count_holding([Cell("paint", name, record, False) for name in ("default", "slow")], "paint")
+    '2 of 2'
+    """
+    verdicts = [cell.verdict for cell in found if cell.record["id"] == claim and cell.verdict != NOT_RUN]
+    return f"{verdicts.count(HOLDS)} of {len(verdicts)}"
 
 
 def about_readings(figure: str) -> dict[str, str]:
