@@ -6,9 +6,11 @@ frontier cannot be reached, and by bisimulation elsewhere.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -183,12 +185,15 @@ def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> 
         return np.zeros(0, np.int64)
     several = asked[mark_possible(product, found)[asked].sum(axis=1) > 1]
     depth = product.states.depth[several]
-    for reach in np.unique(depth).tolist():
+
+    @cache
+    def find_for(reach: int) -> Numbers:
         check_time()
-        further = _find_hopeful(product, found, several[depth <= reach])
-        if further.size:
-            return further
-    return np.zeros(0, np.int64)
+        return _find_hopeful(product, found, several[depth <= reach])
+
+    depths = np.unique(depth).tolist()
+    nearest = bisect_left(depths, True, key=lambda reach: find_for(reach).size > 0)  # what some depend on, more do
+    return find_for(depths[nearest]) if nearest < len(depths) else np.zeros(0, np.int64)
 
 
 def _find_hopeful(product: FiniteProduct, found: Values, begin: Numbers) -> Numbers:

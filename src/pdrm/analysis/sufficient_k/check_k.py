@@ -71,7 +71,8 @@ JUDGE = 1.0
 class Plan:
     """How a search shares its time. What a phase does not need, those after it have.
 
-    1. Begin: explore the whole product, or, where half of the time is not enough for that, the states to ask about.
+    1. Begin: explore the whole product, or, where half of the time (or two thirds of what there is for exploring) is not enough for
+       that, the near states to ask about.
     2. Explore: look ever further for the optimal actions of these states. The questions may be asked in between, once all states are known.
     3. Follow the best policy from the start to its end.
     4. Ask the questions, and whether what is open is a yes for nearer states.
@@ -83,8 +84,8 @@ class Plan:
     seconds of those that are left one may take.
 
     >>> plan = Plan(seconds=60.0)
-    >>> plan.whole, plan.begin, plan.explore(spent=1.0, answers=0), plan.follow, plan.end
-    (30.0, 45.0, 45.0, 51.0, 60.0)
+    >>> plan.whole, plan.near, plan.begin, plan.explore(spent=1.0, answers=0), plan.follow, plan.end
+    (30.0, 37.5, 45.0, 45.0, 51.0, 60.0)
     >>> plan = Plan(seconds=10.0, solving=2.0)
     >>> plan.explore(spent=1.0, answers=0), plan.follow, plan.every_stack(left=4.0)
     (6.0, 7.0, 1.0)
@@ -97,7 +98,12 @@ class Plan:
     @property
     def whole(self) -> float:
         """By then the whole product is explored, or a part of it is asked about."""
-        return self.seconds / 2
+        return min(self.seconds / 2, self._explored * 2 / 3)
+
+    @property
+    def near(self) -> float:
+        """By then this part is explored, as far as it goes: where every step leads to few new states, many steps would be needed."""
+        return (self.whole + self._explored) / 2
 
     @property
     def begin(self) -> float:
@@ -108,7 +114,7 @@ class Plan:
         """From then on nothing more is explored. The more answers there are to find, one for each state and k, the more time is left
         for them: at most half of what is left after `spent` seconds."""
         left = self.seconds - spent
-        return min((1 - self._share - FOLLOW) * self.seconds, spent + max(left / 2, left - ANSWER * answers))
+        return min(self._explored, spent + max(left / 2, left - ANSWER * answers))
 
     @staticmethod
     def ask_early(left: float) -> float:
@@ -133,6 +139,11 @@ class Plan:
     def high(self) -> float:
         """The seconds that witnesses of any height take."""
         return self.solving + JUDGE if self.solving else 0.0
+
+    @property
+    def _explored(self) -> float:
+        """When exploring must have ended, however few answers there are to find."""
+        return (1 - self._share - FOLLOW) * self.seconds
 
     @property
     def _share(self) -> float:
@@ -259,7 +270,11 @@ class KSearch:
                 return product, None
         product = self._new_product()
         each = 1 + int(np.prod(product.next.shape[1:]))  # a state and those it leads to
-        product.explore(most=min(ASKED, self.most // each), check=check_time)
+        with (
+            suppress(TimeoutError),
+            limit_time(time_left() / 2),
+        ):  # where each step leads to few new states, there are many steps
+            product.explore(most=min(ASKED, self.most // each), check=check_time)
         return product, len(product.layers) - 1
 
     def _explore(self, product: FiniteProduct, depth: int | None, known: Known | None) -> None:
