@@ -329,7 +329,7 @@ PROOFS = (
         compared="the exit codes and output of random commands, arguments, options and files, each in a process of its own",
         unit="commands",
         target=10_000,
-        share=9,
+        share=11,
         check="proofs.command_lines:check",
         also=("pdrm.cli",),
     ),

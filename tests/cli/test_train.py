@@ -30,6 +30,14 @@ def test_train_evaluate_replay(pdrm, run):
     assert "| d |" in shown
 
 
+def test_a_setting_that_is_true_or_false_is_a_switch(pdrm, tmp_path):
+    for switch, told in (("--limit-ends", True), ("--no-limit-ends", False)):
+        outcome = pdrm("train", "letter", "--episodes", 10, switch, "-o", tmp_path / switch, "--json")
+        (spec,) = (tmp_path / switch).glob("*/spec.json")
+        assert outcome.code == 0
+        assert json.loads(spec.read_text())["settings"].get("limit_ends", False) is told
+
+
 def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
     file = tmp_path / "mine.pdrm"
     file.write_text("name mine\nevents u d l r t x\nstart go\nfinal end\notherwise stay 0\ngo -> end : t, 1\n")

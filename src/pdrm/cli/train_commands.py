@@ -167,7 +167,7 @@ def _options() -> list[inspect.Parameter]:
             some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
             shown = getattr(field.default, "value", field.default)
             default = "" if shown is None else f" [the paper's, else {shown}]"
-            kinds: dict[str, type] = {"str": str, "Counterfactuals": str}
+            kinds: dict[str, type] = {"str": str, "Counterfactuals": str, "bool": bool}
             value: Any = kinds.get(str(field.type), float if "float" in str(field.type) else int)
             annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('.')}{some}.{default}")]
             keyword = inspect.Parameter.KEYWORD_ONLY

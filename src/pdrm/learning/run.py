@@ -21,7 +21,7 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -212,7 +212,7 @@ class Learner(Protocol):
     def advance(self, amount: int) -> None: ...
     def test(self) -> list[Test]: ...
     def snapshot(self, run: int) -> Arrays: ...
-    def restore(self, snapshots: list[Arrays]) -> None: ...
+    def restore(self, snapshots: Iterable[Arrays]) -> None: ...
     def save_policy(self, run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint: ...
     def facts(self, run: int) -> dict[str, float]: ...
 
@@ -358,7 +358,7 @@ def _tell(watch: Watch | None, runs: list[tuple[RunSpec, Path]], learner: Learne
 
 
 def seconds_between_checkpoints() -> float:
-    """As the environment says: 20 unless it says otherwise."""
+    """As the environment says: 60 unless it says otherwise."""
     word = os.environ.get(EVERY_SECONDS, "60")
     try:
         seconds = float(word)
@@ -388,14 +388,19 @@ def _done(arrays: Arrays) -> int:
 
 def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
     """Put the runs where their checkpoints left them, once all that these hold was checked; returns their tests by then."""
-    path, snapshots = folders[0] / CHECKPOINT, []
+    path, snapshots = folders[0] / CHECKPOINT, list[Arrays]()
     if not path.exists():
         return [[] for _ in folders]
-    try:
+
+    def read() -> Iterator[Arrays]:
+        nonlocal path  # the one that is being checked
         for folder in folders:
             path = folder / CHECKPOINT
             snapshots.append(read_arrays(path.read_bytes()))
-        learner.restore(snapshots)
+            yield snapshots[-1]
+
+    try:
+        learner.restore(read())
         last = -(-learner.done // learner.between_tests) * learner.between_tests
         times = [min(at, learner.total) for at in range(learner.between_tests, last + 1, learner.between_tests)]
         tests = []

@@ -14,8 +14,8 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadSetting, UnknownAgent
-from pdrm.files import read_arrays
+from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, UnknownAgent
+from pdrm.files import encode_arrays, read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for, kind_of
 from pdrm.learning.deep.deep_learner import needed_depth
@@ -163,6 +163,16 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
     execute(*runs(tmp_path), told.append)
     assert [(status.spec.seed, status.done) for status in told] == [(1, 128), (1, 256), (1, 384), (0, 384)]
     assert all(map(is_done, runs(tmp_path)[1]))
+
+
+def test_of_several_checkpoints_the_damaged_one_is_named(stopped, tmp_path):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    damaged = tmp_path / "0" / CHECKPOINT
+    arrays = read_arrays(damaged.read_bytes())
+    damaged.write_bytes(encode_arrays({**arrays, "iterations": np.int64(10**9)}))
+    with pytest.raises(BadRunFolder, match="iterations") as told:
+        execute(*runs(tmp_path))
+    assert str(damaged) in told.value.fix
 
 
 def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):

@@ -276,7 +276,9 @@ def reading_of(figure: str, name: str) -> Reading:
     """
     known = {reading.name: reading for reading in READINGS if reading.figure == figure}
     if name not in known:
-        fix = did_you_mean(name, known) if known else "pdrm reproduce readings lists those of other figures"
+        fix = did_you_mean(name, known) if known else "pdrm claims --readings lists those of every figure"
+        if name in about_readings(figure):  # physics are studies of their own
+            fix = f"pdrm reproduce {figure}-{name}"
         raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
     return known[name]
 

@@ -7,7 +7,7 @@ the scale of rewards, WaterWorld's box and physics, and whether they see the mac
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -198,15 +198,17 @@ class DeepLearner:
         counts = {name: np.asarray(np.int64(getattr(self.training, name))) for name in COUNTS}
         return {**counts, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
 
-    def restore(self, snapshots: list[Arrays]) -> None:
-        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged."""
+    def restore(self, snapshots: Iterable[Arrays]) -> None:
+        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged, before the next one is read."""
         like = jax.tree.map(lambda part: part[0], self.training.state)
-        states = [load_arrays(arrays, like) for arrays in snapshots]
+        states, counts = [], dict[str, int]()
         for arrays in snapshots:
+            states.append(load_arrays(arrays, like))
             self._check(arrays)
+            counts = {name: int(arrays[name]) for name in COUNTS}
         self.training.state = stack_trees(states)
-        for name in COUNTS:
-            setattr(self.training, name, int(snapshots[0][name]))
+        for name, count in counts.items():
+            setattr(self.training, name, count)
 
     def _check(self, arrays: Arrays) -> None:
         """Raise `ValueError` unless the counts agree and every number that stands for something stands for something there is.

@@ -8,6 +8,7 @@ one with which most has been paid, with and without discount in turn: with it, t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ class SummaryLearner:
         counts = np.array([self.episodes, self.steps, self.most], np.int64)
         return {"counts": counts, **world_arrays(self.world)}
 
-    def restore(self, snapshots: list[Arrays]) -> None:
+    def restore(self, snapshots: Iterable[Arrays]) -> None:
         """Put the run where its snapshot left it; `ValueError` where that is damaged."""
         (arrays,) = snapshots
         counts = arrays.get("counts")

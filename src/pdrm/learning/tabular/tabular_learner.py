@@ -7,6 +7,7 @@ against those of a new run, every number against its range, and every array agai
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class TabularLearner:
         """Where the run stands, between two episodes."""
         return take_snapshot(self.training)
 
-    def restore(self, snapshots: list[Arrays]) -> None:
+    def restore(self, snapshots: Iterable[Arrays]) -> None:
         """Put the run where its snapshot left it; `ValueError` where that is damaged."""
         (arrays,) = snapshots
         restore(self.training, arrays)
