@@ -21,6 +21,7 @@ from pdrm.learning.agents import (
     parse_setting,
     read_agent,
 )
+from pdrm.learning.run import RunSpec
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 
@@ -120,3 +121,23 @@ def test_words_are_read_by_the_fields():
     for kind, word in ((PPO, "n_envs"), (PPO, "n_envs=many"), (PPO, "linear_decay=maybe"), (PPO, "envs=3")):
         with pytest.raises(BadSetting):
             parse_setting(kind, word)
+
+
+IDS = {
+    "q": "a25cd2974bdb",
+    "cprm": "96e247c5a16f",
+    "hrm": "5680b8b14dd9",
+    "summary": "f774fb2e7e39",
+    "cra-q": "423e8020680b",
+    "cra-cql": "839be68bbe08",
+    "ppo": "66e4adf2b8ad",
+    "rppo": "02a03bec1788",
+    "dqn": "5052942c1278",
+    "sac": "996893d43a70",
+}
+"""The ids of runs with the settings as they are by default."""
+
+
+def test_runs_keep_their_ids():
+    """With another id a run that was made is not found any more, and is made again: a new setting has its name in `LATER`."""
+    assert {name: RunSpec(Task("letter"), kind_of(name)(), seed=0).id for name in AGENTS} == IDS
