@@ -260,8 +260,7 @@ def write_lines(record: dict[str, Any]) -> str:
     """What the page says of a record."""
     rows, budgets = record["now"], record["budgets"]
     name, budget, spent, _ = max(rows, key=lambda row: row[2] - row[1])
-    late = [row for row in rows if row[2] > row[1]]
-    very = [row for row in late if row[2] > row[1] + 0.1]
+    very = [row for row in rows if row[2] > row[1] + 0.1]
     heads = "".join(f" {budget:g} s |" for budget in budgets)
     table = [f"| answers decided within |{heads}", "|---|" + "---|" * len(budgets)]
     for which in ("now", "before"):
@@ -272,27 +271,29 @@ def write_lines(record: dict[str, Any]) -> str:
     compared = [name for name in record["tasks"] if is_compared(name)]
     given = ", ".join(f"{budget:g}" for budget in budgets)
     none = len(record["tasks"]) - len(record["now_tasks"])
-    refused = (
-        f" ({none} of the tasks is refused at once, because one step of the machine can take any number of silent moves: `pdrm explain E1002`.)"
-        if none
-        else ""
+    first = (
+        f"Every search answers, and soon after its time is up: of {len(rows):,} searches, with budgets from {budgets[0]:g} to {budgets[-1]:g} s, {len(very)} ended more than a tenth of a second late, "
+        f"the latest {spent - budget:.2f} s (`{name}`, {budget:g} s). The table says which share of the answers is a yes or a no by then."
     )
     said = (
-        f"{len(record['tasks'])} tasks (every finite one of the catalogue, both projects of `pdrm new`, and {RANDOM} random ones) were searched with a budget of {ONE:g} s, {len(compared)} of them also with others ({given}), until all was decided: "
-        f"{len(rows):,} searches, and all of them answered.{refused} {len(late)} took longer than their budget, {len(very)} of them by more than a tenth of a second; the longest {spent - budget:.2f} s longer (`{name}`, {budget:g} s). "
-        f"A task counts below by the share of its 15 answers (k from 0 to 4, three questions) that are yes or no and were ready in time (within {GRACE:g} s of it)."
+        f"How it was measured: {len(record['tasks'])} tasks (every finite one of the catalogue, both projects of `pdrm new`, and {RANDOM} random ones) were searched with a budget of {ONE:g} s, {len(compared)} of them with each of {given} s until all was decided. "
+        f"The table is of the latter. A task counts by the share of its 15 answers (k from 0 to 4, three questions) that were ready in time, within {GRACE:g} s of it."
     )
+    if none:
+        said += f" {none} of the tasks is refused at once, because one step of its machine can take any number of silent moves (`pdrm explain E1002`)."
     if "before" in record:
         caps, unread = ", ".join(f"{cap:,}" for cap in CAPS), len(compared) - len(record["before_tasks"])
-        said += f" Before there was a budget, there was a cap of states: each of {caps} was tried, and the best answer counts"
-        said += f" ({unread} machines that this version could not read are left out of all lines)." if unread else "."
+        said += f" Earlier versions had a cap of states and no budget: each of {caps} was tried, and the best answer that was ready counts"
+        said += f"; {unread} machines that they could not read are left out of all lines." if unread else "."
     lines = [
         BEGIN,
-        said,
+        first,
         "",
         *table,
         "",
         f"![The same as curves](images/{PICTURE})",
+        "",
+        said,
         "",
         "*Seconds of the processor. Made by `python -m pages.k_budget`.*",
         END,

@@ -35,7 +35,7 @@ SMALLER = {
     "runs/…": "runs/*",
 }
 NOT_RUN = {
-    "make reproduce": "25 minutes; tests/cli/test_reproduce.py runs parts of it",
+    "make reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "make test": "runs this",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
