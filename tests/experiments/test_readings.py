@@ -11,10 +11,11 @@ from pdrm.errors import BadSetting, UnknownStudy
 from pdrm.experiments.claims import NOT_RUN, Evidence, Part
 from pdrm.experiments.paper import paper_claims
 from pdrm.experiments.paper.generated_tasks import draw_maze, draw_sequences, rate_maze
-from pdrm.experiments.paper.paper_claims import judge_physics
+from pdrm.experiments.paper.paper_claims import CLAIMS, judge_physics
 from pdrm.experiments.paper.paper_figures import LETTER, MAZE, PAINT, WATER_READINGS
 from pdrm.experiments.paper.paper_readings import (
     READINGS,
+    RECORDED,
     about_readings,
     cells,
     count_holding,
@@ -134,3 +135,12 @@ def test_the_notes_count_the_readings_as_they_are_recorded(tmp_path):
     found = cells(tmp_path)
     assert len(said) == 16
     assert said == {claim: count_holding(found, claim) for claim in said}
+
+
+def test_a_reading_that_a_claim_names_as_contrary_is_recorded_as_such():
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    named = [(claim, name) for claim in CLAIMS for name in re.findall(r"reading `([\w-]+)`", claim.afterwards)]
+    assert {claim.id for claim, _ in named} == {"maze-large", "maze-cprm", "multi"}
+    for claim, name in named:
+        (verdict,) = (one["verdict"] for one in recorded[claim.study][name] if one["id"] == claim.id)
+        assert verdict == "does not hold"

@@ -34,8 +34,8 @@ class Evidence:
     folder: Path
     seeds: int | None = None
     """Only the first so many seeds of runs made here; None: all of them."""
-    readings: Sequence[Study] = ()
-    """Figures that are not as they are by default, but by another reading of the paper."""
+    studies: Sequence[Study] = ()
+    """Studies that stand in for the default ones with the same panels: other readings of the paper."""
     used: list[tuple[Study, Curves]] = field(default_factory=list)
     """The curves that were asked for since it was last cleared."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
@@ -60,9 +60,7 @@ class Evidence:
     def anything(self) -> bool:
         """Whether a run of the paper's figures was made in the folder."""
         return any(
-            self.store.done(spec)
-            for study in (*self.readings, *EVERY)
-            for _, _, spec in study.seeded(self.seeds).runs()
+            self.store.done(spec) for study in (*self.studies, *EVERY) for _, _, spec in study.seeded(self.seeds).runs()
         )
 
     def paper_lines(self, panel: str) -> list[str]:
@@ -79,7 +77,7 @@ class Evidence:
         return training_to_learn(self.curves(panel, line), self.threshold(panel))
 
     def _panel(self, name: str) -> tuple[Study, Panel]:
-        for study in (*self.readings, *EVERY):
+        for study in (*self.studies, *EVERY):
             for panel in study.panels:
                 if panel.name == name:
                     return study, panel
@@ -116,7 +114,7 @@ class Claim:
     id: str
     text: str
     study: str
-    """The study whose figure shows it; nothing: none does."""
+    """The study whose figure shows it; empty if none does."""
     rule: Rule
     afterwards: str = ""
     """What was chosen after seeing results, where the verdict would be another without it; nothing: the rule and all it rests
@@ -137,7 +135,7 @@ class Judged:
     of_seeds: int | None = None
     """How many the paper's figure has."""
     recorded_on: str = ""
-    """The device of runs that came with the package and the verdict rests on; nothing: it rests on none."""
+    """The device of the packaged runs behind the verdict; empty if there are none."""
     rests_on: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """The lines that it rests on, and the seeds of each: `maze-5x5, 1-pdRM` -> 0, 1, 2."""
 

@@ -133,7 +133,7 @@ class Study:
             panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
-        """The same study with the first so many of its seeds, or with more of the same kind. count: how many; None: as it is."""
+        """The same study with `count` seeds: its own first, then new ones. None: as it is."""
         if count is None:
             return self
         resolve_seeds(count)

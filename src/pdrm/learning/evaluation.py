@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 
 class Player:
-    """Acts greedily through one episode, ties broken at random: with a plain policy step by step, with a hierarchical one
+    """Acts greedily through one episode, ties broken as in training: with a plain policy step by step, with a hierarchical one
     option by option, each followed until it is achieved or the machine moves."""
 
-    def __init__(self, policy: AnyPolicy | SummaryPolicy, machine: AnyMemory, rng: np.random.Generator) -> None:
-        self._policy, self._machine, self._rng = policy, machine, rng
+    def __init__(
+        self, policy: AnyPolicy | SummaryPolicy, machine: AnyMemory, rng: np.random.Generator, ties: str = "random"
+    ) -> None:
+        self._policy, self._machine, self._rng, self._ties = policy, machine, rng, ties
         self._option: int | None = None
         self.option: str | None = None
         """The rule that the option of the last action brings about, as text; None: there are no options."""
@@ -51,6 +53,8 @@ class Player:
                 self._option = None
 
     def _best(self, values: npt.NDArray[np.float64]) -> int:
+        if self._ties == "first" and values.any():
+            return int(values.argmax())
         return int(self._rng.choice(np.flatnonzero(values == values.max())))
 
 
@@ -98,6 +102,7 @@ class Trained:
     machine: AnyMemory
     step_limit: int | None = None  # steps after which an episode is truncated; None: the domain's own limit
     operations: int | None = None  # moves of a counting automaton that an episode may take; None: any number
+    ties: str = "random"  # which of several best actions is taken: as the agent's setting says
     _steps: dict[tuple[Configuration, int], MemoryStep] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,7 +112,7 @@ class Trained:
     def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
         """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""
         rng, arrays, operations = np.random.default_rng(seed), self.domain.arrays, 0
-        player = Player(self.policy, self.machine, rng)
+        player = Player(self.policy, self.machine, rng, self.ties)
         k = pick(arrays.start_probability, float(rng.random()))
         here, paid, _ = begin(self.machine)
         label = int(arrays.start_label[k])

@@ -723,8 +723,9 @@ class Run:
         task, agent = self.spec.task, self.spec.agent
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
-        limits = (getattr(agent, name, None) for name in ("step_limit", "operations_per_episode"))
-        return Trained(load_policy(self.folder / POLICY), where, machine, *limits)
+        settings = {"step_limit": "step_limit", "operations": "operations_per_episode", "ties": "ties"}
+        known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
+        return Trained(load_policy(self.folder / POLICY), where, machine, **known)
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
         """Episodes of a network, all at once."""

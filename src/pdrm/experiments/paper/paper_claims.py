@@ -66,15 +66,16 @@ def _speed(evidence: Evidence) -> list[Part]:
 SMALL, LARGE = ("maze-5x5",), ("maze-10x10", "maze-20x20")
 MULTI = ("multi-10x10", "multi-20x20")
 NOT_ONE = ("pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA")
-STAY = "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), "
 NOTHING_LEFT = (
-    f"{STAY}1-pdRM achieves 10×10 on 2 of 10 seeds, and the claim does not hold. And where the treasure of our 20×20 map lies: 39 "
-    "steps away, no agent learnt anything, so it was moved to 24"
+    "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), the claim does not "
+    "hold (reading `lose`)"
 )
-NOTHING_LEFT_MULTI = f"{STAY}1-pdRM achieves 10×10 on 3 of 10 seeds, and the claim does not hold"
+TREASURE = (
+    ". And where the treasure of our 20×20 map lies: 39 steps away, no agent learnt anything, so it was moved to 24"
+)
 A_MICROSECOND = (
-    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second "
-    "CpRM does not achieve 5×5, and the claim does not hold"
+    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second the claim "
+    "does not hold (reading `python`)"
 )
 
 
@@ -347,7 +348,7 @@ CLAIMS = (
         "on 10×10 and 20×20 only 1-pdRM does",
         "maze",
         rule_of_success(product(LARGE, ("1-pdRM",)), product(LARGE, NOT_ONE)),
-        NOTHING_LEFT,
+        NOTHING_LEFT + TREASURE,
     ),
     Claim(
         "maze-cprm",
@@ -367,7 +368,7 @@ CLAIMS = (
         "1-pdRM achieves both MultipleTreasureMazes, full pdRM neither",
         "multi",
         rule_of_success(product(MULTI, ("1-pdRM",)), product(MULTI, ("pdRM",))),
-        NOTHING_LEFT_MULTI,
+        NOTHING_LEFT,
     ),
     Claim(
         "multi-soon",

@@ -101,7 +101,7 @@ class DeepTraining:
         return self.iterations * self.steps_per_iteration
 
     def iterate(self, iterations: int) -> Any:
-        """So many iterations more; returns what each came to, [runs, iterations] each."""
+        """Train for more iterations; returns the metrics of each, [runs, iterations]."""
         room = max(LEAST_ROOM, 1 << (iterations - 1).bit_length())
         self.state, metrics = self._advance_compiled(room, iterations, self.numbers, self.state)
         metrics = jax.tree.map(lambda values: values[:, :iterations], jax.device_get(metrics))

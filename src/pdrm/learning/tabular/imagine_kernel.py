@@ -41,7 +41,7 @@ class Outlook(NamedTuple):
     """
 
     reached: Integers
-    """[label, machine state, entry]: the number of what is seen of the configuration that the label leads to, or one of the above."""
+    """[label, machine state, entry]: the view number of the configuration that the label leads to; or UNKNOWN, UNDEFINED or FINAL."""
     paid: Rewards
     """[label, machine state, entry]: what the machine pays for it."""
     own: Integers
@@ -85,7 +85,7 @@ class Outlook(NamedTuple):
         return self.row.size > 0
 
     def grow(self) -> Outlook:
-        """The same with twice the room where it is short; of no use where that is more than a machine's memory should take."""
+        """The same, with twice the room for what is full; `none()` where that would take more than MOST_CELLS."""
         labels, machine_states, room = self.reached.shape
         states, columns = self.row.shape
         entries, numbers = int(self.used[ENTRIES]), int(self.used[SEEN])

@@ -39,7 +39,7 @@ def begin(machine: AnyMemory) -> MemoryStep:
 
 
 def read_label(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> MemoryStep:
-    """One label read. A step of more than so many operations is not made: it only takes one more than there are."""
+    """One label read. A step that needs more than `operations` moves is not taken; its `moves` are then `operations + 1`."""
     if isinstance(machine, PushdownRewardMachine):
         step = machine.step(here, label)
         return MemoryStep(step.after, step.reward, 0)

@@ -158,8 +158,8 @@ class ReadableQLearning:
         return seconds is not None and self.now() - self.began > seconds
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
-        """The updates of one step: the real one, whatever else there is time for, and the imagined ones, which have it
-        among them where they have no budget of their own. Returns how many there were."""
+        """Update from the real step and from the imagined ones; returns the number of updates. Without a budget per step the real
+        step is one of the imagined."""
         plain = self.settings.counterfactuals is Counterfactuals.NONE
         real = plain or self.settings.updates_per_step is not None
         updates = int(real)

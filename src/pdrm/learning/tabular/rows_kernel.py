@@ -35,7 +35,7 @@ class Values(NamedTuple):
         return Values(index, lengthen(self.value, len(index.key)))
 
     def for_blocks(self, rows: int) -> Values:
-        """The same rows, in room for two blocks of so many at least: what has no room for one more is half full, and grows."""
+        """The same rows, with room for at least two blocks of `rows`: a table without room for one more block is then at least half full."""
         used, room = int(self.index.used[0]), 2 * rows
         if len(self.index.key) >= room:
             return self

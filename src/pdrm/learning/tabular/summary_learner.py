@@ -2,8 +2,9 @@
 
 Every move that it experiences is noted once, and every pair of machine state and top symbol at that environment state is backed up
 (`Summaries.note`), whatever the machine was doing: so one step teaches about all heights of the stack. While it trains it is
-optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`); every fourth episode to the nearest, in the others to the
-one with which most has been paid, with and without discount in turn: with it, the one that acting greedily comes close to. An action of which the machine would end the episode, if it emitted what it emits elsewhere, comes last. Where none can be reached it acts greedily, as it does in tests.
+optimistic: it goes, over moves that it knows, to an action that it never tried (`seek_kernel`). In every fourth episode that is the nearest
+such action; in the others it is the one with the highest return on the way, counted with and without discount in turn. Actions that would
+end the episode, judged by what they emit elsewhere, come last. Where no new action can be reached it acts greedily, as it does in tests.
 """
 
 from __future__ import annotations
