@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdrm.experiments.claims import NOT_RUN
+from pdrm.experiments.paper.claims import NOT_RUN
 from pdrm.experiments.paper.paper_readings import DEFAULT, READINGS, RECORDED, judge_reading, run_here
 from pdrm.files import write_atomically
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.experiments.paper.paper_claims import CLAIMS, SIZES, judge_claims
 from pdrm.experiments.paper.paper_figures import EVERY, STUDIES
 from pdrm.experiments.study import run_study

@@ -8,8 +8,8 @@ import pytest
 
 from pdrm.domains.paper_domains import letter_of_the_repository
 from pdrm.errors import BadSetting, UnknownStudy
-from pdrm.experiments.claims import NOT_RUN, Evidence, Part
 from pdrm.experiments.paper import paper_claims
+from pdrm.experiments.paper.claims import NOT_RUN, Evidence, Part
 from pdrm.experiments.paper.generated_tasks import draw_maze, draw_sequences, rate_maze
 from pdrm.experiments.paper.paper_claims import CLAIMS, judge_physics
 from pdrm.experiments.paper.paper_figures import LETTER, MAZE, PAINT, WATER_READINGS

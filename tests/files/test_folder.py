@@ -3,7 +3,7 @@
 import pytest
 
 from pdrm.errors import CannotWrite
-from pdrm.experiments.claims import Evidence
+from pdrm.experiments.paper.claims import Evidence
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.learning.run import train

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pdrm.experiments.claims import Evidence
+from pdrm.experiments.paper.claims import Evidence
 from pdrm.experiments.paper.paper_claims import CLAIMS, judge_claims
 from pdrm.experiments.paper.paper_figures import BESIDE_SUMMARY, DEEP, FOUND, MAZE, SUMMARY, figures
 from pdrm.experiments.paper.recorded import known_lines

@@ -14,9 +14,9 @@ from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, p
 from pdrm.errors import DoesNotApply, NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
-    from pdrm.experiments.claims import Judged, Part
     from pdrm.experiments.curves import Curves
     from pdrm.experiments.execution import Workers
+    from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.agents import Agent
@@ -127,7 +127,7 @@ def claims(
     if readings:
         print_readings(output, seeds, details=details, as_json=as_json)
         return
-    from pdrm.experiments.claims import Evidence
+    from pdrm.experiments.paper.claims import Evidence
     from pdrm.experiments.paper.paper_claims import judge_claims
 
     evidence = Evidence(output, seeds)
@@ -215,7 +215,7 @@ def report(
 
     Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.claims import Evidence
+    from pdrm.experiments.paper.claims import Evidence
     from pdrm.experiments.paper.paper_figures import EVERY
     from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.study import load_studies
@@ -317,8 +317,8 @@ def reproduce(
         limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
-    from pdrm.experiments.claims import CLAIMS, Evidence, write_claims
     from pdrm.experiments.execution import Workers
+    from pdrm.experiments.paper.claims import CLAIMS, Evidence, write_claims
     from pdrm.experiments.paper.paper_claims import judge_claims
     from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
     from pdrm.experiments.paper.recorded import known_lines

@@ -2,7 +2,7 @@
 
 `panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file. `execution` runs what is planned on
 workers here or on a cluster, `store` knows where runs are, `monitor` shows how they go, `sinks` logs to TensorBoard or Weights &
-Biases. `curves` and `statistics` are what came of it; `claims` judges sentences by it. `paper/` has the figures and claims as data.
+Biases. `curves` and `statistics` are what came of it. `paper/` has the paper's figures, its claims and the readings under which they are judged.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

@@ -16,8 +16,8 @@ from pdrm.drawing.curve_plots import study_plot
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
 from pdrm.errors import NotRecorded, explain_arguments
-from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
 from pdrm.experiments.paper.paper_figures import EVERY, FOUND, STUDIES, SUMMARY, WATER_TUNED
 from pdrm.experiments.paper.paper_readings import cells

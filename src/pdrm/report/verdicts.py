@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdrm.drawing.markup import Markup, html, join, number, table
-from pdrm.experiments.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper.claims import DOES_NOT_HOLD, HOLDS, Judged, Part
 from pdrm.experiments.paper.paper_readings import Cell, about_readings, count_holding
 from pdrm.report.page import Section, badge, bullets, details
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from pdrm.errors import NotRecorded
-from pdrm.experiments.claims import (
+from pdrm.experiments.curves import Curves
+from pdrm.experiments.fact_cache import read_or_find
+from pdrm.experiments.paper.claims import (
     HOLDS,
     NOT_RUN,
     Claim,
@@ -29,8 +31,6 @@ from pdrm.experiments.claims import (
     rule_of_success,
     success,
 )
-from pdrm.experiments.curves import Curves
-from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
 from pdrm.experiments.study import Study
 from pdrm.language.loading import catalogue

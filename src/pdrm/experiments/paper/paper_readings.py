@@ -23,8 +23,8 @@ from pdrm.domains.paper_domains import (
     letter_of_the_repository,
 )
 from pdrm.errors import UnknownStudy, did_you_mean
-from pdrm.experiments.claims import HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.paper.claims import HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, rate_maze, sequences_of
 from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
 from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES, WATER, WATER_READINGS

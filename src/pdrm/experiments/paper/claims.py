@@ -21,7 +21,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
 
-CLAIMS = "claims.json"
+CLAIMS_FILE = "claims.json"
 
 
 # --- What claims are judged by: the recorded curves of the paper's figures, read once.
@@ -188,7 +188,7 @@ def judge(claim: Claim, evidence: Evidence) -> Judged:
 def write_claims(judged: Sequence[Judged], folder: Path) -> None:
     """Write the verdicts as JSON."""
     text = json.dumps([one.record() for one in judged], indent=1, ensure_ascii=False)
-    write_atomically(folder / CLAIMS, f"{text}\n".encode())
+    write_atomically(folder / CLAIMS_FILE, f"{text}\n".encode())
 
 
 # --- The parts that claims are made of: an agent achieves a task or does not, ends above another, learns before another.
