@@ -318,7 +318,7 @@ def reproduce(
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import CLAIMS, Evidence, write_claims
+    from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
     from pdrm.experiments.paper.paper_claims import judge_claims
     from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
     from pdrm.experiments.paper.recorded import known_lines
@@ -337,7 +337,7 @@ def reproduce(
     if not figure:
         lines = known_lines([*studies, FOUND, *DEEP], evidence.store)
     write_report(lines, judged, evidence, theory=not figure)
-    for name in ("curves.csv", "summary.csv", CLAIMS, "index.html"):
+    for name in ("curves.csv", "summary.csv", CLAIMS_FILE, "index.html"):
         typer.echo(f"wrote {output / name}")
     if outcome.failures:
         raise typer.Exit(FAILED)
