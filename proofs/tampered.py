@@ -39,9 +39,10 @@ from pdrm.experiments.store import Store
 from pdrm.language.json_form import to_json
 from pdrm.language.loading import catalogue, catalogue_text, load
 from pdrm.language.writer import to_text
-from pdrm.learning import run
+from pdrm.learning import run, run_loop
 from pdrm.learning.agents import agent_for
-from pdrm.learning.run import POLICY, Learner, Run, RunSpec, train
+from pdrm.learning.run import Run, train
+from pdrm.learning.run_loop import POLICY, Learner, RunSpec
 from pdrm.task import Task
 
 CASES = 10_000
@@ -257,31 +258,31 @@ def _of_a_run(folder: Path, spec: RunSpec) -> list[Target]:
     half, done = folder / "half", folder / "done"
     for one in (half, done):
         one.mkdir(parents=True)
-    learner = run.begin([spec])
+    learner = run_loop.make_learner([spec])
     learner.advance(learner.between_tests)
     tests = [learner.test()]
-    run._save_checkpoints([(spec, half)], learner, tests)
-    run.execute([spec], [done])
+    run_loop._save_checkpoints([(spec, half)], learner, tests)
+    run_loop.execute([spec], [done])
     resume = _go_on_deep if spec.agent.deep else _go_on
     kinds = [
-        Target(half, run.CHECKPOINT, partial(resume, spec, learner), BOTH),
-        Target(done, run.SPEC, lambda at: run.read_spec(at).record(), RECORD),
-        Target(done, run.RESULT, lambda at: run.Run(spec, at).result, RECORD),
-        Target(done, run.TIMING, lambda at: run.Run(spec, at).timing, RECORD),
-        Target(done, run.CURVE, lambda at: run.Run(spec, at).curve.text(), (tamper_bytes,), fingerprint=True),
+        Target(half, run_loop.CHECKPOINT, partial(resume, spec, learner), BOTH),
+        Target(done, run_loop.SPEC, lambda at: run_loop.read_spec(at).record(), RECORD),
+        Target(done, run_loop.RESULT, lambda at: run.Run(spec, at).result, RECORD),
+        Target(done, run_loop.TIMING, lambda at: run.Run(spec, at).timing, RECORD),
+        Target(done, run_loop.CURVE, lambda at: run.Run(spec, at).curve.text(), (tamper_bytes,), fingerprint=True),
         Target(done, "policy.json", partial(_play, spec), RECORD),
-        Target(done, run.POLICY, partial(_play, spec), BOTH, fingerprint=not spec.agent.deep),
+        Target(done, run_loop.POLICY, partial(_play, spec), BOTH, fingerprint=not spec.agent.deep),
     ]
     if not spec.agent.deep:
-        kinds.append(Target(done, run.POLICY, partial(_play, spec, resealed=True), (tamper_arrays,)))
+        kinds.append(Target(done, run_loop.POLICY, partial(_play, spec, resealed=True), (tamper_arrays,)))
     return kinds
 
 
 def _go_on(spec: RunSpec, _learner: Learner, folder: Path) -> object:
 
-    learner = run.begin([spec])
-    run._checkpointed(folder)
-    (tests,) = run._resume(learner, [folder])
+    learner = run_loop.make_learner([spec])
+    run_loop._checkpointed(folder)
+    (tests,) = run_loop._resume(learner, [folder])
     learner.advance(3)
     (test,) = learner.test()
     return [one.returns.tolist() for one in tests], test.returns.tolist(), learner.snapshot(0)["ints"].tolist()
@@ -289,8 +290,8 @@ def _go_on(spec: RunSpec, _learner: Learner, folder: Path) -> object:
 
 def _go_on_deep(_spec: RunSpec, learner: Learner, folder: Path) -> object:
     """Compiled programs belong to a learner: it is put back again and again."""
-    run._checkpointed(folder)
-    (tests,) = run._resume(learner, [folder])
+    run_loop._checkpointed(folder)
+    (tests,) = run_loop._resume(learner, [folder])
     if learner.done < learner.total:
         learner.advance(1)
     (test,) = learner.test()

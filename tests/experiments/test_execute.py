@@ -20,7 +20,7 @@ from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
 from pdrm.learning.agents import QLearning
-from pdrm.learning.run import RunSpec, execute
+from pdrm.learning.run_loop import RunSpec, execute
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
 

@@ -21,7 +21,7 @@ from pdrm.learning.agents import (
     parse_setting,
     read_agent,
 )
-from pdrm.learning.run import RunSpec
+from pdrm.learning.run_loop import RunSpec
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from pdrm.learning.run import DeferredInterrupt
+from pdrm.learning.run_loop import DeferredInterrupt
 
 
 def test_the_first_is_said_and_waits_and_the_second_acts(capfd):

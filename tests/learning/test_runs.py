@@ -14,7 +14,8 @@ import pytest
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
 from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
-from pdrm.learning.run import Run, RunSpec, execute, is_done, read_spec, train
+from pdrm.learning.run import Run, train
+from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.learning.tabular.training import Training
 from pdrm.task import Task

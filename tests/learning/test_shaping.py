@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.errors import BadSetting
 from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, parse_setting, read_agent, shaping_of
-from pdrm.learning.run import RunSpec
+from pdrm.learning.run_loop import RunSpec
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
 from pdrm.learning.tabular.training import Training
 from pdrm.product.views import FullStack, TopK

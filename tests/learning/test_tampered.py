@@ -5,9 +5,9 @@ import pytest
 
 from pdrm.errors import BadRunFolder, BadSetting
 from pdrm.files import encode_arrays, read_arrays
-from pdrm.learning import run as runs
+from pdrm.learning import run_loop
 from pdrm.learning.agents import PPO, agent_for
-from pdrm.learning.run import CHECKPOINT, RunSpec, begin
+from pdrm.learning.run_loop import CHECKPOINT, RunSpec, make_learner
 from pdrm.task import Task
 
 
@@ -16,9 +16,9 @@ def stopped(name, domain, folder, **settings):
     task = Task(domain)
     few = {"episodes": 40, "test_every": 10, "test_episodes": 2, "step_limit": 20}
     spec = RunSpec(task, agent_for(task, name, {**few, **settings}), 0)
-    learner = begin([spec])
+    learner = make_learner([spec])
     learner.advance(10)
-    runs._save_checkpoints([(spec, folder)], learner, [learner.test()])
+    run_loop._save_checkpoints([(spec, folder)], learner, [learner.test()])
     return spec, read_arrays((folder / CHECKPOINT).read_bytes())
 
 
@@ -31,8 +31,8 @@ def changed(arrays, name, place, value):
 
 def resume(spec, folder, arrays):
     (folder / CHECKPOINT).write_bytes(encode_arrays(arrays))
-    learner = begin([spec])
-    runs._resume(learner, [folder])
+    learner = make_learner([spec])
+    run_loop._resume(learner, [folder])
     return learner
 
 
@@ -83,7 +83,7 @@ def test_seconds_between_checkpoints_that_are_none(monkeypatch):
     for word in ("abc", "nan", "-1", "inf", ""):
         monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", word)
         with pytest.raises(BadSetting, match="PDRM_CHECKPOINT_SECONDS"):
-            runs.seconds_between_checkpoints()
+            run_loop.seconds_between_checkpoints()
 
 
 def test_settings_of_another_kind():

@@ -11,7 +11,7 @@ from pdrm.analysis import solving
 from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
-from pdrm.learning import run
+from pdrm.learning import run, run_loop
 from pdrm.learning.tabular import imagine_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
@@ -166,9 +166,9 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
 
 
 def test_a_fingerprint_that_fits_everything(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        run, "hashlib", SimpleNamespace(sha256=lambda _data: SimpleNamespace(hexdigest=lambda: 64 * "0"))
-    )
+    same = SimpleNamespace(sha256=lambda _data: SimpleNamespace(hexdigest=lambda: 64 * "0"))
+    for module in (run, run_loop):
+        monkeypatch.setattr(module, "hashlib", same)
     found = run.train(Task("letter"), "q", folder=tmp_path, progress=False, **tampered.SMALL)
     curve = tampered.Target(
         found.folder,

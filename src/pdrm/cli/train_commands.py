@@ -91,7 +91,7 @@ def train(
     from pdrm.experiments.monitor import monitor
     from pdrm.experiments.store import Store
     from pdrm.files import ensure_folder
-    from pdrm.learning.run import RunSpec
+    from pdrm.learning.run_loop import RunSpec
     from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
 

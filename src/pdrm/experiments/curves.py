@@ -16,7 +16,7 @@ from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartil
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
 from pdrm.learning.curve import find_successes
-from pdrm.learning.run import RunSpec
+from pdrm.learning.run_loop import RunSpec
 from pdrm.task import Task
 
 if TYPE_CHECKING:

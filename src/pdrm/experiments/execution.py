@@ -21,7 +21,7 @@ import joblib
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean, explain_arguments
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import write_atomically
-from pdrm.learning.run import FAILURE, RunSpec, execute
+from pdrm.learning.run_loop import FAILURE, RunSpec, execute
 
 # --- The workers: joblib's loky processes on this machine, or a Dask or Ray cluster, by name. Each worker has one thread.
 #

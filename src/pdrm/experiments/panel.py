@@ -17,7 +17,7 @@ from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy, explain_arguments
 from pdrm.learning.agents import Agent, agent_for
-from pdrm.learning.run import RunSpec
+from pdrm.learning.run_loop import RunSpec
 from pdrm.task import DomainLike, MachineLike, Task
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
-from pdrm.learning.run import RunSpec, Status, Watch, is_done
+from pdrm.learning.run_loop import RunSpec, Status, Watch, is_done
 
 
 def scalars(status: Status) -> dict[str, float]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdrm.files import parse_record
-from pdrm.learning.run import FAILURE, PROGRESS, Run, RunSpec, is_done
+from pdrm.learning.run_loop import FAILURE, PROGRESS, RunSpec, is_done
+
+if TYPE_CHECKING:
+    from pdrm.learning.run import Run
 
 RUNS = "runs"
 LARGEST_POLICY = 5_000_000
@@ -38,6 +41,8 @@ class Store:
 
     def run(self, spec: RunSpec) -> Run:
         """The run of a spec."""
+        from pdrm.learning.run import Run  # noqa: PLC0415 - claims are judged by curves, without it
+
         return Run(spec, self.folder(spec))
 
     def done(self, spec: RunSpec) -> bool:

@@ -24,7 +24,7 @@ from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.lazy import borrow
 from pdrm.learning.agents import Agent, read_agent, resolve_seeds
-from pdrm.learning.run import DOMAIN, FAILURE, RunSpec, read_spec
+from pdrm.learning.run_loop import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 

@@ -23,7 +23,8 @@ from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
-from pdrm.learning.run import CHECKPOINT, Run, RunSpec, execute, is_done
+from pdrm.learning.run import Run
+from pdrm.learning.run_loop import CHECKPOINT, RunSpec, execute, is_done
 from pdrm.learning.tabular.policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
