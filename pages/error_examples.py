@@ -6,7 +6,7 @@ LAKE = 'import gymnasium\nlake = gymnasium.make("FrozenLake-v1")\n'
 TASK = 'tiny = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : a, # / #, 1")\n'
 MAZE = (
     'maze = pdrm.domain("maze-5x5")\n'
-    'training = pdrm.learning.Training(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
+    'training = pdrm.learning.QTraining(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
 )
 INSPECT = (
     'header = "events d u t x\\nstack # a\\nstart s\\nfinal done\\notherwise stay 0\\n"\n'

@@ -19,7 +19,7 @@ from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import Policy, policy_of
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
@@ -99,7 +99,7 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
 
 def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int) -> bool:
     """Whether they ran to the end; raises where they differ."""
-    training, rng_state = Training(domain, machine, view, settings, seed), seed_streams(seed, 2)
+    training, rng_state = QTraining(domain, machine, view, settings, seed), seed_streams(seed, 2)
     readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []

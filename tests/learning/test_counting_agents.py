@@ -12,7 +12,7 @@ from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import TabularLearner
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
 from pdrm.product.hash_kernel import FREE, Index
@@ -38,7 +38,7 @@ def table(training):
 
 def both(where, machine, settings, episodes, seed=5):
     """The two learners after some episodes, and the readable one's generators."""
-    training = Training(where, machine, FullStack(), settings, seed)
+    training = QTraining(where, machine, FullStack(), settings, seed)
     training.advance(episodes)
     rng_state = seed_streams(seed, 2)
     readable = ReadableQLearning(where, machine, FullStack(), settings, Rng(rng_state[:1]))
@@ -89,7 +89,7 @@ def test_the_label_at_reset_counts(operations, steps):
 
 def test_operations_are_counted_without_a_budget_too():
     settings = q_settings(step_limit=5)
-    training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
+    training = QTraining(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(1)
     assert training.progress.ints[at.ALL_STEPS] == 5
     # pushes onto numbers that grow sixfold: at least the way there (n moves) and back (6n) for the last of them
@@ -103,7 +103,7 @@ def test_each_step_of_the_automaton_is_made_once(monkeypatch):
     step = Counters._step
     monkeypatch.setattr(Counters, "_step", lambda *given: made.append((given[1], *given[2], given[3])) or step(*given))
     settings = q_settings(counterfactuals="exhaustive", operations_per_episode=300)
-    training = Training(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
+    training = QTraining(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(50)
     training.test()
     assert len(made) == len(set(made)) > 100
@@ -114,7 +114,7 @@ def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_th
         learning_rate=0.2, counterfactuals="exhaustive", epsilon=0.1, epsilon_decay=1.0, test_episodes=20
     )
     for name in ("letter", "letter-cra"):
-        training = Training(domain("letter"), catalogue(name), FullStack(), settings, 7)
+        training = QTraining(domain("letter"), catalogue(name), FullStack(), settings, 7)
         training.advance(400)
         assert training.test().returns.mean() > 0.7
     # the counters, and nobody listed their values: each state with each vector seen, an update each
@@ -160,7 +160,7 @@ def test_counters_may_be_imagined_before_they_are_observed():
 
 def test_a_policy_over_counters_sees_all_of_them():
     with pytest.raises(BadSetting, match="sees all"):
-        Training(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)
+        QTraining(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)
     with pytest.raises(BadSetting, match="operations_per_episode"):
         q_settings(operations_per_episode=0)
 
@@ -172,8 +172,8 @@ def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
     )
     monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
     with pytest.raises(EndlessSilentMoves):
-        Training(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
-    budgeted = Training(domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0)
+        QTraining(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
+    budgeted = QTraining(domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0)
     budgeted.advance(3)
     assert budgeted.progress.ints[at.ALL_STEPS] == 0
 
@@ -184,7 +184,7 @@ def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
     settings = q_settings(counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2)
     assert_equal(*both(domain("letter"), parse(text + total), settings, 3))
     with pytest.raises(UndefinedMove):
-        Training(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), q_settings(), 0).advance(
+        QTraining(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), q_settings(), 0).advance(
             1
         )
 

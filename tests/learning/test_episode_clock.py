@@ -15,7 +15,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import begin_training
-from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, Training
+from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, QTraining
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
@@ -69,7 +69,7 @@ def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget
         operations_per_episode=3_000,
         seconds_per_episode=seconds,
     )
-    training = timed_by_updates(Training(domain("maze-5x5"), machine, view, settings, seed=5))
+    training = timed_by_updates(QTraining(domain("maze-5x5"), machine, view, settings, seed=5))
     training.advance(12)
     readable = Counting(domain("maze-5x5"), machine, view, settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
@@ -140,7 +140,7 @@ def test_a_real_clock_cuts_every_agent(agent):
 def test_what_does_not_reach_the_limit_is_not_changed_by_it():
     def digest(seconds):
         settings = q_settings(counterfactuals="deduplicated", seconds_per_episode=seconds)
-        training = Training(domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1)
+        training = QTraining(domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1)
         training.advance(200)
         return policy_of(training, {}).digest()
 
@@ -169,7 +169,7 @@ def test_the_real_transition_is_learnt_where_operations_run_out(operations):
     """Every step of LetterEnv pays something, so that what was learnt is not 0."""
     settings = q_settings(counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5)
     where, machine = domain("letter"), catalogue("letter-cra")
-    training = Training(where, machine, FullStack(), settings, seed=operations)
+    training = QTraining(where, machine, FullStack(), settings, seed=operations)
     training.advance(20)
     readable = Noting(where, machine, FullStack(), settings, Rng(seed_streams(operations, 2)[:1]))
     for _ in range(20):

@@ -13,7 +13,7 @@ from pdrm.learning.tabular import imagine_kernel
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
-from pdrm.learning.tabular.training import HierarchicalTraining, Training
+from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 from pdrm.product import exploration
 from pdrm.product.views import FullStack, TopK
 from proofs.learners import q_settings
@@ -40,7 +40,7 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
     settings = q_settings(
         learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=limit, test_episodes=3
     )
-    training = Training(where, machine, view, settings, seed=5)
+    training = QTraining(where, machine, view, settings, seed=5)
     training.advance(episodes)
     rng_state = seed_streams(5, 2)
     readable = ReadableQLearning(where, machine, view, settings, Rng(rng_state[:1]))
@@ -58,7 +58,7 @@ def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeyp
     settings = q_settings(learning_rate=0.3, counterfactuals="exhaustive")
 
     def new():
-        return Training(where, catalogue(where.machine), FullStack(), settings, seed=5)
+        return QTraining(where, catalogue(where.machine), FullStack(), settings, seed=5)
 
     kept, resumed = new(), new()
     kept.advance(20)
@@ -87,7 +87,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
     labels = [("a",), ("b",), ("c",)]
     where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=45)  # c is rare
     settings = q_settings(counterfactuals="deduplicated", epsilon_decay=1.0)
-    training = Training(where, machine, TopK(1), settings, seed=2)
+    training = QTraining(where, machine, TopK(1), settings, seed=2)
     training.advance(1)
     readable = ReadableQLearning(where, machine, TopK(1), settings, Rng(seed_streams(2, 2)[:1]))
     readable.episode()
@@ -97,7 +97,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
 
 def test_a_test_in_a_domain_with_other_labels_is_refused():
     letter = domain("letter")
-    training = Training(letter, catalogue("letter"), TopK(1), q_settings(), seed=0)
+    training = QTraining(letter, catalogue("letter"), TopK(1), q_settings(), seed=0)
     training.advance(5)
     other = from_arrays("other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20)
     with pytest.raises(PdrmError, match="states"):
@@ -110,7 +110,7 @@ def test_a_test_in_a_domain_with_other_labels_is_refused():
 @pytest.mark.parametrize("view", [TopK(1), TopK(3), FullStack()], ids=str)
 def test_values_known_by_hand_are_reached(view, choice):
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
-    training = Training(corridor(), COLLECT, view, settings, seed=1)
+    training = QTraining(corridor(), COLLECT, view, settings, seed=1)
     training.advance(2_000)
     policy = policy_of(training, {})
     for (cell, state, top), known in VALUES.items():
@@ -123,7 +123,7 @@ def test_values_known_by_hand_are_reached(view, choice):
 def test_a_limit_is_not_an_end():
     """Cut off right before the reward, the last step is still worth what comes after it."""
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
-    training = Training(corridor(), COLLECT, TopK(1), settings, seed=2)
+    training = QTraining(corridor(), COLLECT, TopK(1), settings, seed=2)
     training.advance(5_000)
     assert policy_of(training, {}).values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
 
@@ -131,7 +131,7 @@ def test_a_limit_is_not_an_end():
 def test_stopping_and_going_on_changes_nothing():
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
     settings = q_settings(counterfactuals="co-observed")
-    at_once, in_parts = (Training(where, machine, FullStack(), settings, seed=3) for _ in range(2))
+    at_once, in_parts = (QTraining(where, machine, FullStack(), settings, seed=3) for _ in range(2))
     at_once.advance(40)
     for more in (1, 6, 1, 22, 10):
         in_parts.advance(more)
@@ -143,7 +143,7 @@ def test_seeds_differ_and_repeat():
     where, machine = domain("letter"), catalogue("letter")
 
     def learnt(seed):
-        training = Training(where, machine, TopK(1), q_settings(episodes=20), seed)
+        training = QTraining(where, machine, TopK(1), q_settings(episodes=20), seed)
         training.advance(20)
         return policy_of(training, {}).digest()
 
@@ -153,7 +153,7 @@ def test_seeds_differ_and_repeat():
 
 def test_deduplicated_counterfactuals_stop_growing():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
-    training = Training(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
+    training = QTraining(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
     training.advance(200)
     assert int(training.observed.length[0]) == 1 + 4 + 16
 
@@ -161,13 +161,13 @@ def test_deduplicated_counterfactuals_stop_growing():
 def test_one_cprm_solves_the_mazes():
     for name in ("maze-5x5", "maze-10x10"):
         where, machine = domain(name), catalogue("treasure-maze")
-        training = Training(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4)
+        training = QTraining(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4)
         training.advance(3_000)
         assert set(training.test().ends) == {"home"}
 
 
 def test_a_label_without_rule_is_an_error():
     machine = parse("events A B C\nexclusive A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
-    training = Training(domain("letter"), machine, TopK(1), q_settings(), seed=0)
+    training = QTraining(domain("letter"), machine, TopK(1), q_settings(), seed=0)
     with pytest.raises(UndefinedMove, match="letter"):
         training.advance(10)

@@ -17,7 +17,7 @@ from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
 from pdrm.learning.tabular.policy import load_policy
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
@@ -198,14 +198,14 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
-    tested = Training.test
+    tested = QTraining.test
 
     def interrupted(training, domain=None):
         if training.episodes == 40:
             raise KeyboardInterrupt
         return tested(training, domain)
 
-    monkeypatch.setattr(Training, "test", interrupted)
+    monkeypatch.setattr(QTraining, "test", interrupted)
     with pytest.raises(KeyboardInterrupt):
         do(spec, tmp_path / "parts")
     assert (tmp_path / "parts" / "checkpoint.npz").exists()

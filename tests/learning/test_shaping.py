@@ -9,7 +9,7 @@ from pdrm.errors import BadSetting
 from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, parse_setting, read_agent, shaping_of
 from pdrm.learning.run_loop import RunSpec
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 
@@ -48,7 +48,7 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
     """A constant Φ of a million would be seen in any return."""
     settings = CpRM(episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30)
     for view in (TopK(1), FullStack()):
-        whole, first, second = (Training(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3))
+        whole, first, second = (QTraining(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3))
         whole.advance(40)
         first.advance(15)
         restore(second, {name: np.array(array) for name, array in take_snapshot(first).items()})

@@ -15,7 +15,7 @@ from pdrm.learning import run, run_loop
 from pdrm.learning.tabular import imagine_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.machines import side_by_side
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
@@ -153,14 +153,14 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
 
 
 def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
-    new = Training.new_outlook
+    new = QTraining.new_outlook
 
     def hopeless(training):
         outlook = new(training)
         outlook.reached[:] = imagine_kernel.FINAL
         return outlook
 
-    monkeypatch.setattr(Training, "new_outlook", hopeless)
+    monkeypatch.setattr(QTraining, "new_outlook", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=1, runs=60)
 

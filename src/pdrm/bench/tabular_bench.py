@@ -23,7 +23,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import MOST, Counterfactuals, CpRM, QLearning
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.tabular_learner import begin_training
-from pdrm.learning.tabular.training import Training
+from pdrm.learning.tabular.training import QTraining
 from pdrm.product.wrapping import wrap
 from pdrm.task import Task
 
@@ -94,9 +94,9 @@ def _ours(agent: QLearning) -> Burst:
     return burst
 
 
-def _begin(task: Task, agent: QLearning) -> Training:
+def _begin(task: Task, agent: QLearning) -> QTraining:
     training = begin_training(task, agent, seed=0)
-    assert isinstance(training, Training)  # noqa: S101 - Q-learning's is
+    assert isinstance(training, QTraining)  # noqa: S101 - Q-learning's is
     return training
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pdrm.learning.run import Run, train
     from pdrm.learning.run_loop import RunSpec, Status
     from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
-    from pdrm.learning.tabular.training import HierarchicalTraining, Training
+    from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 
 __all__ = [  # noqa: RUF022 - in the order one reads them
     "AGENTS",
@@ -58,7 +58,7 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "Status",
     "Curve",
     "Test",
-    "Training",
+    "QTraining",
     "HierarchicalTraining",
     "Policy",
     "HierarchicalPolicy",

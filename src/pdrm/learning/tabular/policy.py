@@ -226,7 +226,7 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
     """What a run has learnt so far. about: JSON values that are saved with it.
 
     >>> import pdrm
-    >>> training = pdrm.learning.Training(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training = pdrm.learning.QTraining(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(1)
     >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
     True

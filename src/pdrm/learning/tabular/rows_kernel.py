@@ -83,7 +83,7 @@ def compile_growth() -> None:
 # --- The pieces that the four loops of the learners share.
 #
 # What may be factored out of the training loops, in nanoseconds of processor time per update: Q-learning on `letter`, CpRM on
-# `deliver-8`, both k = 1 (Numba 0.68, two cores shared with other work; best of 60 bursts of `Training.advance`, two rounds):
+# `deliver-8`, both k = 1 (Numba 0.68, two cores shared with other work; best of 60 bursts of `QTraining.advance`, two rounds):
 #
 #   everything written out                                              18      10.5   (other rounds: up to 16.8)
 #   `find_row` and `highest` as plain `njit` functions               18 to 19   10.3 to 10.5

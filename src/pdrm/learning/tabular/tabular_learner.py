@@ -21,7 +21,7 @@ from pdrm.learning.curve import Test
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.rows_kernel import Observed, Values
-from pdrm.learning.tabular.training import HierarchicalTraining, Training
+from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import LARGEST_VALUE
 from pdrm.product.exploration import FULL_VIEW, Configurations, Explored
@@ -30,7 +30,7 @@ from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import View
 from pdrm.task import Task
 
-AnyTraining = Training | HierarchicalTraining
+AnyTraining = QTraining | HierarchicalTraining
 Numbers = npt.NDArray[np.int64]
 TABLES = ("values", "policies")
 ENTRIES, LISTS = ("node", "following"), ("first", "last", "length", "turn")
@@ -95,7 +95,7 @@ def begin_training(task: Task, agent: Agent, seed: int) -> AnyTraining:
         return HierarchicalTraining(task.finite, task.pushdown, view, agent, seed)
     if isinstance(agent, QLearning):
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
-        return Training(task.finite, machine, view, agent, seed)
+        return QTraining(task.finite, machine, view, agent, seed)
     raise CannotTranslate(f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql")
 
 
@@ -111,7 +111,7 @@ def take_snapshot(training: AnyTraining) -> Arrays:
             values: Values = getattr(training, name)
             used = int(values.index.used[0])
             arrays |= {f"{name}.key": values.index.key[:used], f"{name}.value": values.value[:used]}
-    if isinstance(training, Training):
+    if isinstance(training, QTraining):
         observed, used = training.observed, int(training.observed.index.used[0])
         arrays["observed.key"] = observed.index.key[:used]
         arrays |= {f"observed.{name}": getattr(observed, name)[:used] for name in ENTRIES}
@@ -129,15 +129,15 @@ def restore(training: AnyTraining, arrays: Arrays) -> None:
     for name in TABLES:
         if hasattr(training, name):
             _check_rows(training, arrays, name)
-    if isinstance(training, Training):
+    if isinstance(training, QTraining):
         _check_observed(training, arrays)
     parts: dict[str, Any] = {"explored": _explored_again(arrays, training.explored)}
     parts |= {name: _values_again(arrays, name) for name in TABLES if hasattr(training, name)}
-    if isinstance(training, Training):
+    if isinstance(training, QTraining):
         parts["observed"], parts["outlook"] = _observed_again(arrays), training.new_outlook()
     training.progress.ints[:], training.progress.floats[:] = arrays["ints"], arrays["floats"]
     training.rng_state[:] = arrays["rng_state"]
-    if isinstance(training, Training):
+    if isinstance(training, QTraining):
         training.potentials.filled[:] = np.minimum(training.potentials.filled, 1)  # the values of other stacks follow
     for part, value in parts.items():
         setattr(training, part, value)
@@ -263,7 +263,7 @@ def _are_tops(code: Numbers, base: int, k: int) -> bool:
     return all(bool(np.all((code // power % base != 0) | (code % power == 0))) for power in powers)
 
 
-def _check_observed(training: Training, arrays: Arrays) -> None:
+def _check_observed(training: QTraining, arrays: Arrays) -> None:
     """The observed stacks: an entry's key says its stack's class and its list, and the lists follow from the keys alone."""
     rates, explored = training.rates, training.explored
     key, node = arrays["observed.key"], arrays["observed.node"].astype(np.int64)

@@ -1,6 +1,6 @@
 """Tabular training runs: a learner's tables, random generators and progress, kept so that a run can stop and go on at any episode.
 
-`Training` is Q-learning and CpRM, `HierarchicalTraining` the hierarchical method. Both hand their arrays to a kernel
+`QTraining` is Q-learning and CpRM, `HierarchicalTraining` the hierarchical method. Both hand their arrays to a kernel
 (`q_kernel.py`, `options_kernel.py`), which comes back when it is done or when it needs something: room in a table, a counting
 automaton's step, a look at the clock. It gets that and goes on where it stopped.
 """
@@ -197,13 +197,13 @@ class TabularTraining(ABC):
 
 
 @dataclass(slots=True)
-class Training(TabularTraining):
+class QTraining(TabularTraining):
     """One run of Q-learning or CpRM, advanced by `advance` and judged by `test`.
 
     >>> import pdrm
     >>> from pdrm.learning.agents import CpRM
     >>> maze = pdrm.domain("maze-5x5")
-    >>> training = Training(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), CpRM(), seed=0)
+    >>> training = QTraining(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), CpRM(), seed=0)
     >>> training.advance(1_000)
     >>> training.episodes, float(training.test().returns.mean())
     (1000, 100005.0)
