@@ -10,6 +10,7 @@ import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import agent_for
+from pdrm.learning.evaluation import Player
 from pdrm.learning.run import Run, train
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
 from pdrm.learning.tabular.tabular_learner import begin_training
@@ -173,3 +174,14 @@ def test_damage_is_noticed(agent, tmp_path):
     file.with_suffix(".json").unlink()
     with pytest.raises(pdrm.PdrmError):
         load_policy(file)
+
+
+def test_ties_are_broken_in_an_episode_as_in_training():
+    """Of several best values the first, unless all are 0; else any of them."""
+    values = np.array([0.0, 2.0, 2.0, 1.0])
+    for ties, found in (("first", {1}), ("random", {1, 2})):
+        player = Player(None, None, np.random.default_rng(0), ties)
+        assert {player._best(values) for _ in range(40)} == found
+        assert {player._best(np.zeros(3)) for _ in range(60)} == {0, 1, 2}
+    run = train("letter", "q", k=1, episodes=20, ties="first", progress=False)
+    assert run._trained().ties == "first"
