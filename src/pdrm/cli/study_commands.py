@@ -293,8 +293,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy, water-scaled (deep agents); ours (agent summary); deliver-longer; or readings. "
-            "[all but water, ours, longer and readings]"
+            "water-off-policy, water-scaled, water-readings (deep agents); ours (agent summary); deliver-longer; maze-wall-clock (hours); "
+            "or readings. [the first five]"
         ),
     ] = None,
     reading: Annotated[

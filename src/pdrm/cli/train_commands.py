@@ -169,7 +169,7 @@ def _options() -> list[inspect.Parameter]:
             default = "" if shown is None else f" [the paper's, else {shown}]"
             kinds: dict[str, type] = {"str": str, "Counterfactuals": str, "bool": bool}
             value: Any = kinds.get(str(field.type), float if "float" in str(field.type) else int)
-            annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('.')}{some}.{default}")]
+            annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('. ')}{some}.{default}")]
             keyword = inspect.Parameter.KEYWORD_ONLY
             found[field.name] = inspect.Parameter(field.name, keyword, default=None, annotation=annotation)
     return list(found.values())

@@ -386,8 +386,9 @@ class CountingCQL(CountingQ):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchical(Tabular):
-    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack): one α, γ and ε
-    for both (ε is the share of random options, and of random actions within them).
+    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack).
+
+    Both have the same α, γ and ε: ε is the share of random options, and of random actions within them.
 
     >>> Hierarchical(episodes=10, learning_rate=0.01).r_minus
     0.0
@@ -478,7 +479,7 @@ class Deep(Agent):
     staggered: bool = False
     """Ours: whether the first episodes begin at clocks spread over the step limit, so that not all end together."""
     depth: int | None = None
-    """Ours: symbols that a stack has room for; None: what the task can need, 32 to 1,024."""
+    """Ours: symbols that a stack has room for; None: what the task can need, 32 to 1,024 (512 with the whole stack)."""
     test_every: int | None = None
     """Ours: steps between two tests; None: a twentieth of all."""
     test_episodes: int = 5
