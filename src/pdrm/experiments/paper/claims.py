@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ class Evidence:
     studies: Sequence[Study] = ()
     """Studies that stand in for the default ones with the same panels: other readings of the paper."""
     used: list[tuple[Study, Curves]] = field(default_factory=list)
-    """The curves that were asked for since it was last cleared."""
+    """The curves that were asked for."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
 
     @property
@@ -131,7 +131,8 @@ class Judged:
     why: str = ""
     """Why it was not run."""
     seeds: int | None = None
-    """How many seeds the verdict rests on: those of the line that has the fewest; None: on no recorded run."""
+    """How many seeds the verdict rests on: those of the line that has the fewest, of lines that lack some if there are any; None: on no
+    recorded run."""
     of_seeds: int | None = None
     """How many the paper's figure has."""
     recorded_on: str = ""
@@ -171,14 +172,14 @@ class Judged:
 
 def judge(claim: Claim, evidence: Evidence) -> Judged:
     """A claim with its verdict: it holds if all of its parts do."""
-    evidence.used.clear()
+    evidence = replace(evidence, used=[])  # what this rule asks for, and no other
     try:
         parts = tuple(claim.rule(evidence))
     except NotRecorded as error:
         return Judged(claim, NOT_RUN, why=error.message)
     verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
     counts = ((len(curves.seeds), len(study.seed_numbers)) for study, curves in evidence.used)
-    seeds, of_seeds = min(counts, default=(None, None))
+    seeds, of_seeds = min(counts, key=lambda count: (count[0] >= count[1], count), default=(None, None))
     devices = {curves.origin.device for _, curves in evidence.used if curves.origin is not None}
     rests_on = {f"{curves.panel.name}, {curves.line.name}": curves.seeds for _, curves in evidence.used}
     recorded_on = ", ".join(sorted(devices))
