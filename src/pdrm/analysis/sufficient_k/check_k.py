@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from math import inf
 from time import monotonic
 
@@ -304,9 +304,12 @@ class _Answers:
         says nothing, does not count. `early`: what was answered about the same states, all there are, with less known of them."""
         self.optimal, self.short, self.early = optimal, short, early
         self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
-        self.beyond = self.classes.count_to_tell_apart()
-        """The first k at which no two states look alike."""
         self.found: dict[int, dict[str, Answer]] = {}
+
+    @cached_property
+    def beyond(self) -> int:
+        """The first k at which no two states look alike."""
+        return self.classes.count_to_tell_apart()
 
     def at(self, k: int) -> dict[str, Answer]:
         """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
@@ -317,7 +320,7 @@ class _Answers:
         if k not in self.found:
             new = len(settled) < len(QUESTIONS)
             answers = (answer_questions(self.optimal, k, self.classes.at(k)) if new else {}) | settled
-            if self.short and k >= self.beyond:
+            if self.short and self.classes.tells_apart(k):
                 answers = {q: Answer(UNDECIDED) if one.depth is not None else one for q, one in answers.items()}
             self.found[k] = answers
         return self.found[k]
@@ -352,7 +355,7 @@ class _Answers:
 
         bisect_left(range(1, int(depth.max(initial=0))), True, key=fails)
         deepest = max(yes, default=0)
-        if not yes or Classes(product, asked[depth <= deepest]).count_to_tell_apart() <= k:
+        if not yes or Classes(product, asked[depth <= deepest]).tells_apart(k):
             return None
         return yes[deepest]
 

@@ -55,8 +55,8 @@ class Classes:
 
     def __init__(self, product: FiniteProduct, chosen: Numbers) -> None:
         self.product, states = product, product.states
-        self._below = states.node[chosen].astype(np.int64)
-        """[chosen state]: the stack below the symbols that the last classes kept have seen."""
+        self._node = self._below = states.node[chosen].astype(np.int64)
+        """[chosen state]: its stack; and the stack below the symbols that the last classes kept have seen."""
         seen = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
         self._kept = [_number(seen)]
         self.height = int(product.stacks.height[self._below].max(initial=0))
@@ -69,11 +69,31 @@ class Classes:
                 break
         return number
 
+    def tells_apart(self, k: int) -> bool:
+        """Whether no two of the states look alike with k symbols."""
+        return self._tell_apart(self.at(k))
+
     def count_to_tell_apart(self) -> int:
-        """The smallest k at which no two of the states look alike; it is at most the height of their stacks."""
-        most = min(self.height, MOST_K)
-        tried = zip(range(most), self._refine(), strict=False)
-        return next((k for k, number in tried if self._tell_apart(number)), most)
+        """The smallest k at which no two of the states look alike; it is at most the height of their stacks.
+
+        The top 1, 2, 4, … symbols of every stack are numbered, each by the two halves of it; then the largest k at which two states still
+        look alike is put together from these, the largest first.
+        """
+        most, number, node = min(self.height, MOST_K), self._kept[0], self._node
+        if not most or self._tell_apart(number):
+            return 0
+        stacks, made = self.product.stacks, int(self.product.stacks.made[0])
+        tops = [(_number(stacks.symbol[:made].astype(np.int64)), stacks.parent[:made].astype(np.int64))]
+        while 1 << len(tops) <= most:
+            top, below = tops[-1]
+            tops.append((_number(top * (int(top.max()) + 1) + top[below]), below[below]))
+        alike = 0
+        for size in range(len(tops) - 1, -1, -1):
+            top, below = tops[size]
+            finer = _number(number * (int(top.max()) + 1) + top[node])
+            if not self._tell_apart(finer):
+                number, node, alike = finer, below[node], alike + (1 << size)
+        return min(alike + 1, most)
 
     @staticmethod
     def _tell_apart(number: Numbers) -> bool:
