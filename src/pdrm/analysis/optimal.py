@@ -183,7 +183,8 @@ def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> 
     """The frontier states to expand for the sake of states with several actions in play, the nearest of these first."""
     if not product.expandable(product.frontier).size:
         return np.zeros(0, np.int64)
-    several = asked[mark_possible(product, found)[asked].sum(axis=1) > 1]
+    undecided = (mark_possible(product, found)[asked].sum(axis=1) > 1) | ~product.expanded[asked]
+    several = asked[undecided]
     depth = product.states.depth[several]
 
     @cache

@@ -55,6 +55,8 @@ CLOSED = 200_000
 """A product with no more states than this is explored completely."""
 ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
+STEPS = 100
+"""States that are farther away are asked about once those within so many steps are known."""
 FIRST_KS = range(5)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 FOLLOW, ASK = 0.1, 0.15
@@ -102,7 +104,7 @@ class Plan:
 
     @property
     def near(self) -> float:
-        """By then this part is explored, as far as it goes: where every step leads to few new states, many steps would be needed."""
+        """By then this part is explored, as far as it goes."""
         return (self.whole + self._explored) / 2
 
     @property
@@ -224,6 +226,7 @@ class KSearch:
                 product, depth, known = self._begin()
             with self._until(self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))):
                 self._explore(product, depth, known)
+                self._look_further(product, known)
         with suppress(TimeoutError), self._until(self.plan.follow):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
@@ -268,14 +271,23 @@ class KSearch:
             product.explore(most=min(CLOSED, self.most, product.most_states), check=check_time)
             if not product.expandable(product.frontier).size and len(product) <= self.most:
                 return product, None
+        with self._until(self.plan.near):
+            product = self._explore_near(STEPS)
+        return product, len(product.layers) - 1
+
+    def _explore_near(self, steps: int) -> FiniteProduct:
+        """A product with the states to ask about: about so many as `ASKED` says, within some steps, and as far as there is time."""
         product = self._new_product()
         each = 1 + int(np.prod(product.next.shape[1:]))  # a state and those it leads to
-        with (
-            suppress(TimeoutError),
-            limit_time(time_left() / 2),
-        ):  # where each step leads to few new states, there are many steps
-            product.explore(most=min(ASKED, self.most // each), check=check_time)
-        return product, len(product.layers) - 1
+
+        def check() -> None:
+            check_time()
+            if len(product.layers) > steps:
+                raise TimeoutError
+
+        with suppress(TimeoutError):
+            product.explore(most=min(ASKED, self.most // each), check=check)
+        return product
 
     def _explore(self, product: FiniteProduct, depth: int | None, known: Known | None) -> None:
         """Find the optimal actions of the states to ask about, of ever more of them."""
@@ -285,6 +297,16 @@ class KSearch:
             if found.depth is None and self._ask_early():
                 break
         self.ended = STATES if self.optimal.capped else HELPLESS
+
+    def _look_further(self, product: FiniteProduct, known: Known | None) -> None:
+        """Where each step leads to few new states, ask about states ever farther away. What is known of them counts once it is known of all."""
+        steps = STEPS
+        while self.depth is None and product.frontier.size and steps < len(product.layers) and not self.optimal.capped:
+            steps *= 4
+            product = self._explore_near(steps)
+            depth = len(product.layers) - 1
+            *_, found = deepen(product, self.discount, depth, self.most, watch=self.watch, known=known)
+            self.optimal, self._short = replace(found, product=product.snapshot()), found.depth != depth
 
     def _ask_early(self) -> bool:
         """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""
