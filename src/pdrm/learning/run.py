@@ -11,6 +11,7 @@ import weakref
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -101,7 +102,7 @@ class Run:
         fix = f"remove {self.folder} and run again"
         try:
             data = path.read_bytes()
-            curve = Curve.parse(data.decode())
+            curve = _parse_curve(data.decode())
         except (*MALFORMED, csv.Error) as error:
             raise BadRunFolder(f"{path} is damaged: {describe_fault(error)}", fix=fix) from error
         if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
@@ -248,6 +249,12 @@ class Run:
         (test,) = learner.play(episodes, seed)
         columns = test.returns.tolist(), test.steps.tolist(), test.ends.tolist()
         return *columns, {"cut_off": int(learner.played.cut_off.sum())}
+
+
+@lru_cache(maxsize=2_000)
+def _parse_curve(text: str) -> Curve:
+    """The curve of a text; a report asks for each several times."""
+    return Curve.parse(text)
 
 
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
