@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pdrm.domains.water import WaterWorld
-from pdrm.experiments import claims
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.paper import claims
 from pdrm.experiments.paper.claims import Evidence
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
 from pdrm.experiments.paper.paper_figures import (
