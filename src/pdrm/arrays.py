@@ -2,12 +2,15 @@
 
 A full policy grows to gigabytes, and what a copy to twice the room costs is not the copying but the new pages, which the system clears
 first: it was 40 % of such a run. So a large array is put where much more address space is reserved than it needs. Pages are given when
-they are first written to, and from then on the array grows in place. Where the system reserves none, arrays are copied.
+they are first written to, and from then on the array grows in place. When it is gone, the next array is put there: its pages need not
+be given anew, and until then the system may take them for something else. Where the system reserves none, arrays are copied.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import weakref
 from contextlib import suppress
 from math import prod
 from typing import TypeVar
@@ -21,12 +24,25 @@ RESERVED_FROM = 2**22
 """Bytes of an array from which on space is reserved for it."""
 RESERVE = 2**33
 """Bytes of address space for each such array: more than most will ever need, and no more than a computer has, or the system refuses."""
+MOST_SPARE = 32
+"""Spaces without an array that are kept for the next ones: a run has about a dozen."""
 
 
-class _Reserve(mmap.mmap):
-    """Address space; `rows`: how long the longest array in it is."""
+class _Space(mmap.mmap):
+    """Address space; `written`: bytes in front that an array had, which need not be zero any more."""
 
+    written: int
+
+
+class _Lease(ctypes.Array[ctypes.c_char]):
+    """A space while an array is in it; `rows`: how long the longest array in it is."""
+
+    _type_, _length_ = ctypes.c_char, RESERVE
+    space: _Space
     rows: int
+
+
+_spare: list[_Space] = []
 
 
 def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]:
@@ -42,39 +58,59 @@ def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]
     if rows == len(array):
         return array
     shape, before = (rows, *array.shape[1:]), len(array)
-    reserve, size = _find_reserve(array), array.dtype.itemsize * prod(shape)
-    fresh = reserve is None or len(reserve) < size
+    lease, row = _find_lease(array), array.dtype.itemsize * prod(shape[1:])
+    fresh = lease is None or rows * row > RESERVE
     if fresh:
-        reserve = _reserve(size)
-    if reserve is None:
+        lease = _reserve(rows * row)
+    if lease is None:
         longer = np.full(shape, value, array.dtype)
     else:
-        longer = np.ndarray(shape, array.dtype, buffer=reserve)
-        reserve.rows = rows
-        if value:
-            longer[before:] = value
+        longer = np.ndarray(shape, array.dtype, buffer=lease)
+        until = rows if value else min(rows, -(-lease.space.written // row))  # what was never written to is 0
+        longer[before:until] = value
+        lease.rows, lease.space.written = rows, max(lease.space.written, rows * row)
     if fresh:
         longer[:before] = array
     return longer
 
 
-def _find_reserve(array: npt.NDArray[A]) -> _Reserve | None:
+def _find_lease(array: npt.NDArray[A]) -> _Lease | None:
     """The space that an array grows into; none where it is not the longest that is there."""
     below: object = array.base
-    if isinstance(below, _Reserve) and below.rows == len(array) and array.flags.c_contiguous:
+    if isinstance(below, _Lease) and below.rows == len(array) and array.flags.c_contiguous:
         return below
     return None
 
 
-def _reserve(size: int) -> _Reserve | None:
+def _reserve(size: int) -> _Lease | None:
     """Space for an array of so many bytes and what it may grow to; None where it is small or too large, or where the system gives none."""
     if not RESERVED_FROM <= size <= RESERVE or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     try:
-        reserve = _Reserve(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        space = _spare.pop() if _spare else _new_space()
     except (OSError, ValueError, OverflowError):
         return None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # large pages are a matter of speed alone
-            reserve.madvise(mmap.MADV_HUGEPAGE)
-    return reserve
+    lease = _Lease.from_buffer(space)
+    lease.space = space
+    weakref.finalize(lease, _give_back, space).atexit = False
+    return lease
+
+
+def _new_space() -> _Space:
+    space = _Space(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    space.written = 0
+    _advise(space, "MADV_HUGEPAGE", RESERVE)  # large pages are a matter of speed alone
+    return space
+
+
+def _give_back(space: _Space) -> None:
+    """Keep a space for the next array; the system may take its pages until then."""
+    if len(_spare) < MOST_SPARE:
+        _advise(space, "MADV_FREE", space.written)
+        _spare.append(space)
+
+
+def _advise(space: _Space, advice: str, size: int) -> None:
+    if hasattr(mmap, advice):
+        with suppress(OSError):
+            space.madvise(getattr(mmap, advice), 0, size)

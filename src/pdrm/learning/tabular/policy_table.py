@@ -35,28 +35,46 @@ Memory = Sequence[str] | Sequence[int]
 UNSEEN = -1
 
 
-class SortedKeys:
-    """The place of a key in an array of different keys, found by bisection; they are put in order when the first is looked for.
+class Places:
+    """The place of a row of numbers among rows that are all different, found by bisection; they are put in order when the first is
+    looked for.
 
-    >>> keys = SortedKeys(np.array([7, 3]))
-    >>> keys.find(3), keys.find(4)
-    (1, -1)
+    >>> places = Places((np.array([7, 3]), np.array([0, 1])), (2,))
+    >>> places.find(3, 1), places.find(3, 0), places.distinct()
+    (1, -1, True)
     """
 
-    __slots__ = ("_keys", "_order", "_sorted")
+    __slots__ = ("_columns", "_largest", "_order", "_sizes", "_sorted")
 
-    def __init__(self, keys: Numbers) -> None:
-        self._keys: Numbers | None = keys
-        self._order = self._sorted = keys[:0]
+    def __init__(self, columns: tuple[Integers, ...], sizes: tuple[int, ...]) -> None:
+        """sizes: of each column but the first, a number that is larger than all in it."""
+        self._columns, self._sizes = columns, sizes
+        self._order: Numbers | None = None
+        self._sorted, self._largest = np.zeros(0, np.int64), UNSEEN
 
-    def find(self, key: int) -> int:
-        """The place of the key, or UNSEEN."""
-        if self._keys is not None:
-            self._order = np.argsort(self._keys, kind="stable")
-            self._sorted, self._keys = self._keys[self._order], None
+    def find(self, *row: int) -> int:
+        """The place of the row, or UNSEEN."""
+        if self._order is None:
+            keys = self._keys(self._columns)
+            self._order = np.argsort(keys, kind="stable")
+            self._sorted, self._largest = keys[self._order], int(self._columns[0].max(initial=UNSEEN))
+        if row[0] > self._largest or any(number >= size for number, size in zip(row[1:], self._sizes, strict=True)):
+            return UNSEEN
+        key = self._keys(row)
         place = int(np.searchsorted(self._sorted, key))
         found = place < len(self._sorted) and self._sorted[place] == key
         return int(self._order[place]) if found else UNSEEN
+
+    def distinct(self) -> bool:
+        """Whether the rows are all different."""
+        return distinct(self._keys(self._columns))
+
+    def _keys(self, columns: Sequence[Any]) -> Any:  # noqa: ANN401 - a number or an array of them
+        """One number for each row."""
+        key = np.int64(columns[0])
+        for column, size in zip(columns[1:], self._sizes, strict=True):
+            key = key * size + column
+        return key
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +90,13 @@ class StackTree:
     stack: tuple[str, ...]  # the stack symbols, numbered from 1 in `symbol`
     symbol: Integers  # [nodes]: the top symbol, 0 for the empty stack
     parent: Integers  # [nodes]: what is below it
-    _children: SortedKeys = field(init=False, repr=False)  # of parent * (symbols + 1) + symbol
+    _places: Places = field(init=False, repr=False)  # of a parent and a symbol
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", Places((self.parent, self.symbol), (len(self.stack) + 1,)))
+
+    def check(self) -> None:
+        """Raise `ValueError` unless these are stacks, none of them twice."""
         symbol, parent, fault = self.symbol, self.parent, "its stacks are not a tree of its symbols"
         need(
             (symbol.dtype == parent.dtype == np.int32 and symbol.ndim == 1, fault),
@@ -82,9 +104,7 @@ class StackTree:
             (within(symbol[1:], 1, len(self.stack)) and within(parent, 0, len(parent) - 1), fault),
             (bool(np.all(parent[1:] < np.arange(1, len(parent)))), fault),
         )
-        keys = parent.astype(np.int64) * (len(self.stack) + 1) + symbol
-        object.__setattr__(self, "_children", SortedKeys(keys))
-        need((distinct(keys), "a stack comes twice"))
+        need((self._places.distinct(), "a stack comes twice"))
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -104,7 +124,7 @@ class StackTree:
             raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
         node = 0
         for symbol in reversed(memory):
-            node = self._children.find(node * (len(self.stack) + 1) + self.stack.index(symbol) + 1)
+            node = self._places.find(node, self.stack.index(symbol) + 1)
             if node == UNSEEN:
                 break
         return node
@@ -124,16 +144,16 @@ class CounterVectors:
     """
 
     counters: Numbers  # [vectors, counters]: the values
-    _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False)
+    _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False, default_factory=dict)
+    """The number of each vector, once the first was looked for."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise `ValueError` unless these are vectors of counters, none of them twice."""
         need(
             (self.counters.dtype == np.int64 and self.counters.ndim == 2, "its counters are no vectors"),
             (within(self.counters, 0, LARGEST_VALUE), "a counter is out of its range"),
         )
-        numbers = {tuple(vector): number for number, vector in enumerate(self.counters.tolist())}
-        need((len(numbers) == len(self.counters), "a vector of counters comes twice"))
-        object.__setattr__(self, "_numbers", numbers)
+        need((distinct(self.counters), "a vector of counters comes twice"))
 
     def __len__(self) -> int:
         return len(self.counters)
@@ -148,6 +168,8 @@ class CounterVectors:
         if len(memory) != count or not all(isinstance(value, int) and value >= 0 for value in memory):
             fault = f"{memory!r} are not values of the {count} counters of the machine this was learnt with"
             raise WrongPolicy(fault, fix=f"give a tuple of {count} non-negative integers")
+        if not self._numbers:
+            self._numbers.update((tuple(vector), place) for place, vector in enumerate(self.counters.tolist()))
         return self._numbers.get(tuple(memory), UNSEEN)
 
     def arrays(self) -> Arrays:
@@ -166,30 +188,36 @@ class PolicyTable:
     machine_state: Integers
     node: Integers  # [rows]: the view of the memory, by its number in `memory`
     value: Rewards  # [rows, choices]
-    _rows: SortedKeys = field(init=False, repr=False)  # of one number for what each row stands for
+    _places: Places = field(init=False, repr=False)  # of an environment state, a machine state and a node
 
     def __post_init__(self) -> None:
+        columns = self.environment_state, self.machine_state, self.node
+        object.__setattr__(self, "_places", Places(columns, (len(self.states), len(self.memory))))
+
+    def check(self) -> None:
+        """Raise `ValueError` unless the columns fit together and no two rows are about the same. What was just learnt is so; what a
+        file holds may be anything."""
+        self.memory.check()
         columns = self.environment_state, self.machine_state, self.node
         need(
             (self.value.dtype == np.float64 and self.value.ndim == 2, "its values are no table of numbers"),
             (all(column.dtype == np.int32 for column in columns), "its columns are no numbers"),
             (all(column.shape == (len(self.value),) for column in columns), "its columns do not fit together"),
         )
+        keys = (int(self.environment_state.max(initial=0)) + 1) * len(self.states) * len(self.memory)
         need(
             (within(self.environment_state, 0, np.iinfo(np.int32).max), "a row is about a state below 0"),
             (within(self.machine_state, 0, len(self.states) - 1), "a row is about no state of its machine"),
             (within(self.node, 0, len(self.memory) - 1), "a row is about a stack that it does not have"),
             (not np.isnan(self.value).any(), "it holds what is not a number"),
-            (self._room * len(self.states) * len(self.memory) < LARGEST_KEY, "it is more than a table can hold"),
+            (keys < LARGEST_KEY, "it is more than a table can hold"),
         )
         if isinstance(self.view, TopK) and isinstance(self.memory, StackTree):
             below = self.node
             for _ in range(min(self.view.k, len(self.memory))):
                 below = self.memory.parent[below]
             need((not below.any(), f"a row is about more than the top {self.view.k} symbols"))
-        keys = self._key(*columns)
-        object.__setattr__(self, "_rows", SortedKeys(keys))
-        need((distinct(keys), "two rows are about the same"))
+        need((self._places.distinct(), "two rows are about the same"))
 
     def __len__(self) -> int:
         return len(self.value)
@@ -204,8 +232,8 @@ class PolicyTable:
             raise WrongPolicy(fault, fix="give its number, a non-negative integer")
         seen: Any = self.view.of(tuple(memory)) if not isinstance(memory, str) else memory  # type: ignore[arg-type]
         node, row = self.memory.number(seen), UNSEEN
-        if node != UNSEEN and environment_state < self._room:
-            row = self._rows.find(self._key(environment_state, self.states.index(machine_state), node))
+        if node != UNSEEN:
+            row = self._places.find(int(environment_state), self.states.index(machine_state), node)
         found: npt.NDArray[np.float64] = self.value[row] if row != UNSEEN else np.zeros(self.value.shape[1])
         return found
 
@@ -220,17 +248,9 @@ class PolicyTable:
         found |= {**self.memory.arrays(), "value": self.value}
         return {prefix + name: array for name, array in found.items()}
 
-    @property
-    def _room(self) -> int:
-        """Environment states that a key can tell apart."""
-        return int(self.environment_state.max(initial=0)) + 1
-
-    def _key(self, environment_state: Any, machine_state: Any, node: Any) -> Any:  # noqa: ANN401 - numbers or arrays of them
-        return (np.int64(node) * len(self.states) + machine_state) * self._room + environment_state
-
 
 def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, Any], width: int) -> PolicyTable:
-    """The table that `PolicyTable.arrays` saved under a prefix; its rows must have so many values."""
+    """The table that `PolicyTable.arrays` saved under a prefix, checked; its rows must have so many values."""
     memory: StackTree | CounterVectors
     if prefix + "counters" in arrays:
         memory = CounterVectors(arrays[prefix + "counters"])
@@ -238,6 +258,7 @@ def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, A
         memory = StackTree(tuple(description["stack"]), arrays[prefix + "symbol"], arrays[prefix + "parent"])
     columns: list[Any] = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node", "value")]
     table = PolicyTable(view, tuple(description["states"]), memory, *columns)
+    table.check()
     if table.value.shape[1] != width:
         raise ValueError(f"its rows have {table.value.shape[1]} values, not {width}")
     return table
