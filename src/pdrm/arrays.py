@@ -29,9 +29,10 @@ MOST_SPARE = 32
 
 
 class _Space(mmap.mmap):
-    """Address space; `written`: bytes in front that an array had, which need not be zero any more."""
+    """Address space; `written`: bytes in front that an array had, which need not be zero any more; `row`: bytes of a row of the last."""
 
     written: int
+    row: int
 
 
 class _Lease(ctypes.Array[ctypes.c_char]):
@@ -61,11 +62,11 @@ def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]
     lease, row = _find_lease(array), array.dtype.itemsize * prod(shape[1:])
     fresh = lease is None or rows * row > RESERVE
     if fresh:
-        lease = _reserve(rows * row)
+        lease = _reserve(rows, row)
     if lease is None:
         longer = np.full(shape, value, array.dtype)
     else:
-        longer = np.ndarray(shape, array.dtype, buffer=lease)
+        longer = np.ndarray(shape, array.dtype, buffer=lease)  # type: ignore[arg-type] # it is a buffer
         until = rows if value else min(rows, -(-lease.space.written // row))  # what was never written to is 0
         longer[before:until] = value
         lease.rows, lease.space.written = rows, max(lease.space.written, rows * row)
@@ -82,16 +83,21 @@ def _find_lease(array: npt.NDArray[A]) -> _Lease | None:
     return None
 
 
-def _reserve(size: int) -> _Lease | None:
-    """Space for an array of so many bytes and what it may grow to; None where it is small or too large, or where the system gives none."""
-    if not RESERVED_FROM <= size <= RESERVE or not hasattr(mmap, "MAP_ANONYMOUS"):
+def _reserve(rows: int, row: int) -> _Lease | None:
+    """Space for so many rows of so many bytes and what they may grow to; None where they are few or too many, or where the system gives
+    none. Arrays with rows of one size tend to grow as long as the ones before."""
+    if not RESERVED_FROM <= rows * row <= RESERVE or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     try:
-        space = _spare.pop() if _spare else _new_space()
-    except (OSError, ValueError, OverflowError):
+        if _spare:
+            space = max(_spare, key=lambda spare: (spare.row == row, spare.written))
+            _spare.remove(space)
+        else:
+            space = _new_space()
+    except (OSError, ValueError, OverflowError):  # the system gives none, or another thread took it
         return None
     lease = _Lease.from_buffer(space)
-    lease.space = space
+    lease.space, space.row = space, row
     weakref.finalize(lease, _give_back, space).atexit = False
     return lease
 

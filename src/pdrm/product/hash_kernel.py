@@ -74,7 +74,7 @@ class Index(NamedTuple):
 
 
 def _slots(rows: int) -> Integers:
-    return np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
+    return lengthen(np.empty(0, np.int32), 1 << (2 * rows - 1).bit_length(), FREE)
 
 
 @njit(cache=True, inline="always")

@@ -123,11 +123,15 @@ class TabularPolicy:
 
         path: where to. largest: bytes; None: no matter how many. Returns what the arrays are known by.
         """
-        file, data, memory = Path(path), encode_arrays(self._arrays()), self.q_table.memory
+        file, arrays, memory = Path(path), self._arrays(), self.q_table.memory
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
             raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-        found = Fingerprint.of(data)
+        if largest is not None and sum(array.nbytes for array in arrays.values()) > largest:
+            data, found = b"", Fingerprint.of_arrays(arrays)
+        else:
+            data = encode_arrays(arrays)
+            found = Fingerprint.of(data)
         description = {
             "pdrm_policy": VERSION,
             "view": str(self.view),
@@ -222,8 +226,10 @@ AnyPolicy = Policy | HierarchicalPolicy
 
 
 @explain_arguments
-def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) -> AnyPolicy:
-    """What a run has learnt so far. about: JSON values that are saved with it.
+def policy_of(training: TabularTraining, about: dict[str, Any] | None = None, *, copy: bool = True) -> AnyPolicy:
+    """What a run has learnt so far.
+
+    about: JSON values that are saved with it. copy: False where the run learns no more, or the policy is needed no longer than that.
 
     >>> import pdrm
     >>> training = pdrm.learning.QTraining(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
@@ -231,11 +237,11 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None) ->
     >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
     True
     """
-    table = decode_table(training, training.values, training.view)
+    table = decode_table(training, training.values, training.view, copy=copy)
     shared = ({} if about is None else about, to_text(training.machine), training.domain.actions, table)
     if not isinstance(training, HierarchicalTraining):
         return Policy(*shared)
-    within = decode_table(training, training.policies, TOP)
+    within = decode_table(training, training.policies, TOP, copy=copy)
     options = options_in_play(training.machine, acting_heads(training.machine, training.domain))
     return HierarchicalPolicy(*shared, {state: option_texts(own) for state, own in options.items()}, within)
 

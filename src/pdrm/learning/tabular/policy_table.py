@@ -33,6 +33,8 @@ Numbers = npt.NDArray[np.int64]
 Memory = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
 UNSEEN = -1
+AT_ONCE = 2**16
+"""Rows that are decoded at once."""
 
 
 class Places:
@@ -264,26 +266,42 @@ def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, A
     return table
 
 
-def decode_table(training: TabularTraining, values: Values, view: View) -> PolicyTable:
-    """A run's table. Its keys are (code of the view * machine states + machine state) * environment states + environment
-    state; the code is the number of a whole stack or counter vector, or the top k symbols as digits."""
-    used = int(values.index.used[0])
-    seen, environment_state = np.divmod(values.index.key[:used], training.domain.states)
-    code, machine_state = np.divmod(seen, len(training.explored.table.silent))
+def decode_table(training: TabularTraining, values: Values, view: View, *, copy: bool) -> PolicyTable:
+    """A run's table; without a copy it changes as the run goes on. Its keys are (code of the view * machine states + machine state) *
+    environment states + environment state; the code is the number of a whole stack or counter vector, or the top k symbols as digits."""
+    used, states, machine_states = (
+        int(values.index.used[0]),
+        training.domain.states,
+        len(training.explored.table.silent),
+    )
+    environment_state, machine_state, code = (
+        np.empty(used, np.int32),
+        np.empty(used, np.int32),
+        np.empty(used, np.int64),
+    )
+    for first in range(
+        0, used, AT_ONCE
+    ):  # few at a time: for millions, memory for what is in between would take longer
+        rows = slice(first, min(used, first + AT_ONCE))
+        seen, environment_state[rows] = np.divmod(values.index.key[rows], states)
+        code[rows], machine_state[rows] = np.divmod(seen, machine_states)
     stacks, machine = training.explored.stacks, training.machine
     memory: StackTree | CounterVectors
     if isinstance(machine, CountingRewardAutomaton):
-        memory = CounterVectors(training.explored.configurations.counters[: int(stacks.made[0])].copy())
+        made = int(stacks.made[0])
+        memory = CounterVectors(np.array(training.explored.configurations.counters[:made], copy=copy or None))
     else:
         if not isinstance(view, FullStack):
             stacks, code = _tree_of_tops(stacks.child.shape[1], view.k, code)
         made = int(stacks.made[0])
-        memory = StackTree(machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy())
-    columns: list[Any] = [column.astype(np.int32) for column in (environment_state, machine_state, code)]
-    columns.append(values.value[:used].copy())
-    if np.isnan(columns[-1]).any():
+        memory = StackTree(
+            machine.stack, *(np.array(part[:made], copy=copy or None) for part in (stacks.symbol, stacks.parent))
+        )
+    value = np.array(values.value[:used], copy=copy or None)
+    if np.isnan(value.max(initial=0.0)):  # which is no number where one of them is none
         fault = "what was learnt has grown beyond the largest number"
         raise BadSetting(fault, fix="smaller rewards, or a smaller shaping_scale")
+    columns = environment_state, machine_state, code.astype(np.int32), value
     return PolicyTable(view, (*machine.states, *machine.final), memory, *columns)
 
 

@@ -74,7 +74,7 @@ class TabularLearner:
 
     def save_policy(self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint:
         """Write what was learnt so far; its table only if it takes no more than so many bytes."""
-        return policy_of(self.training, about).save(path, largest)
+        return policy_of(self.training, about, copy=False).save(path, largest)
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the run stands, in numbers."""
