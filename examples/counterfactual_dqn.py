@@ -89,7 +89,7 @@ def events(_observation: Place, _action: int, next_observation: Place, _info: di
 
 def make_env() -> gymnasium.Env[Any, Any]:
     """The yard with the task."""
-    return pdrm.wrap(gymnasium.wrappers.TimeLimit(Yard(), LONGEST), TASK, events, view=pdrm.TopK(1), flatten=True)
+    return pdrm.wrap(gymnasium.wrappers.TimeLimit(Yard(), LONGEST), TASK, events, k=1, flatten=True)
 
 
 class Tests(BaseCallback):

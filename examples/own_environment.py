@@ -80,5 +80,5 @@ def q_learning(env: gymnasium.Env[Any, Any], seed: int = 0) -> float:
 
 if __name__ == "__main__":
     for k in (0, 1):
-        env = pdrm.wrap(Hallway(), TASK, events, view=pdrm.TopK(k), discrete=True)
+        env = pdrm.wrap(Hallway(), TASK, events, k=k, discrete=True)
         print(f"seeing {k} symbol(s) of the stack: return {q_learning(env):.2f} of {DOORS + 1}")

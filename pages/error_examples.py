@@ -6,7 +6,7 @@ LAKE = 'import gymnasium\nlake = gymnasium.make("FrozenLake-v1")\n'
 TASK = 'tiny = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : a, # / #, 1")\n'
 MAZE = (
     'maze = pdrm.domain("maze-5x5")\n'
-    'training = pdrm.learning.QTraining(maze, pdrm.catalogue("treasure-maze"), pdrm.TopK(1), pdrm.QLearning(), seed=0)\n'
+    'training = pdrm.learning.QTraining(maze, pdrm.catalogue("treasure-maze"), pdrm.product.TopK(1), pdrm.QLearning(), seed=0)\n'
 )
 INSPECT = (
     'header = "events d u t x\\nstack # a\\nstart s\\nfinal done\\notherwise stay 0\\n"\n'
@@ -62,7 +62,7 @@ EXAMPLES = {
     + 'odd = gymnasium.wrappers.TransformReward(lake, lambda _: float("nan"))\nenv = pdrm.wrap(odd, tiny, lambda *_: set())\nenv.reset(seed=0)\nenv.step(0)',
     "E0904": LAKE + TASK + "env = pdrm.wrap(lake, tiny, lambda *_: set())\nenv.unwrapped.reset()\nenv.step(0)",
     "E0905": LAKE + 'grow = pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : a, z / A z, 0")\n'
-    "env = pdrm.wrap(lake, grow, lambda *_: {'a'}, view=pdrm.FullStack(), depth=1)\nenv.reset(seed=0)\nenv.step(0)",
+    "env = pdrm.wrap(lake, grow, lambda *_: {'a'}, k='full', depth=1)\nenv.reset(seed=0)\nenv.step(0)",
     "E0906": LAKE
     + 'done = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : eps, # / #, 1")\n'
     "pdrm.wrap(lake, done, lambda *_: set()).reset(seed=0)",

@@ -16,7 +16,6 @@ from pdrm.errors import FinishedAtReset, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.views import TopK
 from pdrm.product.wrapping import wrap
 from proofs.random_machines import described, random_machine
 
@@ -83,7 +82,7 @@ def compare(machine: PushdownRewardMachine, word: list[Label], paid: list[float]
     here = begin.after
     try:
         options: dict[str, Any] = {"reward_weight": case.weight, "ignore_end": case.ignores}
-        env = wrap(Playback(word, paid, case), machine, "info", TopK(SEEN), **options)
+        env = wrap(Playback(word, paid, case), machine, "info", k=SEEN, **options)
         observation, info = env.reset()
     except FinishedAtReset:
         assert here.state in machine.final, said

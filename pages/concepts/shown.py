@@ -79,8 +79,8 @@ def moment(steps: int) -> tuple[Any, ...]:
 def views() -> tuple[Any, ...]:
     """Two stacks at the treasure, the second after a bump into the wall on the way, and views of them."""
     one, other = at(5)[1].stack, MACHINE.run(parse_word("d d d r u r+t")).after.stack
-    names = {f"k = {k}": len(pdrm.TopK(k).of(one)) for k in range(3)}
-    return one, other, [*names.items(), ("whole stack", len(pdrm.FullStack().of(other)))]
+    names = {f"k = {k}": len(pdrm.product.TopK(k).of(one)) for k in range(3)}
+    return one, other, [*names.items(), ("whole stack", len(pdrm.product.FullStack().of(other)))]
 
 
 def counterfactuals(steps: int) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
 """pdrm: pushdown reward machines for reinforcement learning.
 
 The names below are the front door, in the order a newcomer needs them; each is imported when it is first used, so that
-`import pdrm` is instant. The rest is in the chapters: `pdrm.machines` (guards, tables, conversions), `pdrm.language` (words,
-text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product`, `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.report`.
+`import pdrm` is instant. The rest is in the chapters: `pdrm.machines` (transitions, guards, reward machines, counting automata,
+conversions), `pdrm.language` (words, text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.report`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pdrm.lazy import lazy, lend
 if TYPE_CHECKING:
     from pdrm.analysis.solving import solve
     from pdrm.analysis.sufficient_k.check_k import check_k
-    from pdrm.domains import FiniteDomain, domain, from_gymnasium, load_domain
+    from pdrm.domains import domain, from_gymnasium, load_domain
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError
     from pdrm.experiments.study import Study
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO, Summary
     from pdrm.learning.run import train
-    from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.reward_machine import RewardMachine
-    from pdrm.machines.transitions import Otherwise, Transition
-    from pdrm.product.views import FullStack, TopK
     from pdrm.product.wrapping import wrap
     from pdrm.task import Task
 
@@ -49,16 +45,11 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "combine",
     "draw",
     "PushdownRewardMachine",
-    "Transition",
-    "Otherwise",
-    "RewardMachine",
-    "CountingRewardAutomaton",
     # A domain, and a task: where it acts
     "Task",
     "domain",
     "load_domain",
     "from_gymnasium",
-    "FiniteDomain",
     # Agents, which are settings, and training
     "train",
     "QLearning",
@@ -73,8 +64,6 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "Study",
     # Your own environment and agent
     "wrap",
-    "TopK",
-    "FullStack",
     # What can be proved
     "solve",
     "check_k",

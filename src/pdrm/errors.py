@@ -626,7 +626,7 @@ class EpisodeOver(PdrmError, code="E0904"):
 
 class StackTooHigh(PdrmError, code="E0905"):
     """The stack holds more symbols than the observation has room for. Cutting it would make different configurations look
-    alike, which `FullStack` promises not to do. Give `wrap` a larger `depth`, or use `TopK(k)`, which sees the top k symbols
+    alike, which `k="full"` promises not to do. Give `wrap` a larger `depth`, or a number as `k`, to see the top k symbols
     of a stack of any height."""
 
 

@@ -25,8 +25,8 @@ from pdrm.errors import BadSetting
             {"machine": pdrm.parse("events u\nstart s\notherwise stay 0\ns -> s : u, 1")},
             "pdrm.machines.reward_machine_to_pushdown",
         ),
-        ({"view": 1}, "pdrm.TopK(1)"),
-        ({"view": "full"}, "pdrm.FullStack()"),
+        ({"view": 1}, "pdrm.product.TopK(1)"),
+        ({"view": "full"}, "pdrm.product.FullStack()"),
         ({"settings": {}}, "Q"),
     ],
 )
@@ -34,7 +34,12 @@ from pdrm.errors import BadSetting
 def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):
     maze = pdrm.domain("maze-5x5")
     settings = pdrm.QLearning() if kind is pdrm.learning.QTraining else pdrm.Hierarchical()
-    parts = {"domain": maze, "machine": pdrm.catalogue(maze.machine), "view": pdrm.TopK(1), "settings": settings}
+    parts = {
+        "domain": maze,
+        "machine": pdrm.catalogue(maze.machine),
+        "view": pdrm.product.TopK(1),
+        "settings": settings,
+    }
     with pytest.raises(BadSetting) as caught:
         kind(**{**parts, **given}, seed=0)
     assert fix in caught.value.fix or (fix == "Q" and f"pdrm.{type(settings).__name__}" in caught.value.fix)
@@ -44,7 +49,7 @@ def test_what_is_no_part_of_a_run_is_refused(kind, given, fix):
 def test_a_run_advances_by_whole_episodes_up_to_its_last(kind):
     maze = pdrm.domain("maze-5x5")
     settings = (pdrm.QLearning if kind is pdrm.learning.QTraining else pdrm.Hierarchical)(episodes=5)
-    training = kind(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), settings, seed=0)
+    training = kind(maze, pdrm.catalogue(maze.machine), pdrm.product.TopK(1), settings, seed=0)
     for wrong in (2.5, -5, True, "3"):
         with pytest.raises(BadSetting, match="non-negative integer"):
             training.advance(wrong)
@@ -58,11 +63,11 @@ def test_rewards_beyond_what_sums_of_numbers_can_be_are_refused():
     letter, machine = pdrm.domain("letter"), pdrm.catalogue("letter")
     huge = replace(letter, arrays=letter.arrays._replace(reward=np.full_like(letter.arrays.reward, -1e200)))
     with pytest.raises(BadSetting, match=r"a reward of ±1e\+200 is too large"):
-        pdrm.learning.QTraining(huge, machine, pdrm.TopK(1), pdrm.QLearning(), seed=0)
+        pdrm.learning.QTraining(huge, machine, pdrm.product.TopK(1), pdrm.QLearning(), seed=0)
     rich = replace(machine, transitions=(replace(machine.transitions[0], reward=1e300), *machine.transitions[1:]))
     with pytest.raises(BadSetting, match=r"a reward of ±1e\+300 is too large"):
-        pdrm.learning.QTraining(letter, rich, pdrm.TopK(1), pdrm.QLearning(), seed=0)
-    scaled = pdrm.learning.QTraining(letter, machine, pdrm.TopK(1), pdrm.QLearning(), seed=0)
+        pdrm.learning.QTraining(letter, rich, pdrm.product.TopK(1), pdrm.QLearning(), seed=0)
+    scaled = pdrm.learning.QTraining(letter, machine, pdrm.product.TopK(1), pdrm.QLearning(), seed=0)
     scaled.advance(2)
     scaled.values.value[0] = np.nan
     with pytest.raises(BadSetting, match="grown beyond the largest number"):

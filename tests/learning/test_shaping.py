@@ -106,7 +106,7 @@ def test_a_buffer_that_imagines_refuses_shaped_rewards():
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.product import Shaping
 
-    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", TopK(1), flatten=True, shaping=Shaping(discount=0.9))
+    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", k=1, flatten=True, shaping=Shaping(discount=0.9))
     before, _ = env.reset(seed=0)
     after, reward, terminated, _, info = env.step(0)
     row = (*(np.array([part]) for part in (before, after, 0, reward, terminated)), [info])

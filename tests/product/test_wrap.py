@@ -62,7 +62,7 @@ def check_episodes_are_what_the_readable_machine_says(seed):
     begin = machine.begin()
     if begin.after.state in machine.final:
         return
-    env = pdrm.wrap(Script([None, *word], "truncated"), machine, "info", pdrm.TopK(3))
+    env = pdrm.wrap(Script([None, *word], "truncated"), machine, "info", k=3)
     _, info = env.reset()
     assert info["machine"]["reward"] == begin.reward
     here = begin.after
@@ -226,7 +226,7 @@ def test_copies_go_their_own_way(duplicate):
 
 
 def test_the_spec_makes_it_anew():
-    env = pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(2))
+    env = pdrm.wrap(corridor(), COINS, shopping, k=2)
     again = gymnasium.make(env.spec)
     assert again.observation_space == env.observation_space
     assert again.reset(seed=1)[1] == env.reset(seed=1)[1]

@@ -15,7 +15,7 @@ def nothing(*_):
 
 
 def test_the_dictionary():
-    env = pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(2))
+    env = pdrm.wrap(corridor(), COINS, shopping, k=2)
     assert env.observation_space == spaces.Dict(
         [
             ("observation", spaces.Discrete(3)),
@@ -24,17 +24,17 @@ def test_the_dictionary():
         ]
     )
     assert str(env.reset(seed=0)[0]) == "{'observation': 1, 'machine': 0, 'stack': array([1, 0])}"
-    assert set(pdrm.wrap(corridor(), COINS, shopping, pdrm.TopK(0)).reset()[0]) == {"observation", "machine"}
+    assert set(pdrm.wrap(corridor(), COINS, shopping, k=0).reset()[0]) == {"observation", "machine"}
 
 
 ENVIRONMENTS = ["FrozenLake-v1", "Blackjack-v1", "CartPole-v1", "MountainCarContinuous-v0"]
 
 
-@pytest.mark.parametrize("view", [pdrm.TopK(0), pdrm.TopK(1), pdrm.TopK(3)], ids=str)
+@pytest.mark.parametrize("k", [0, 1, 3])
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_flat_is_what_gymnasium_makes_of_the_dictionary(name, view):
-    plain = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, view)
-    flat = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, view, flatten=True)
+def test_flat_is_what_gymnasium_makes_of_the_dictionary(name, k):
+    plain = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, k)
+    flat = pdrm.wrap(gymnasium.make(name), COINS, lambda *_: {"coin"}, k, flatten=True)
     assert flat.observation_space.dtype == np.float32
     plain.action_space.seed(1)
     pairs = [(plain.reset(seed=4)[0], flat.reset(seed=4)[0])]
@@ -52,7 +52,7 @@ def test_flat_is_what_gymnasium_makes_of_the_dictionary(name, view):
 
 
 def test_numbers_tell_all_observations_apart():
-    settings = {"labels": shopping, "view": pdrm.TopK(2)}
+    settings = {"labels": shopping, "k": 2}
     plain, number = pdrm.wrap(corridor(), COINS, **settings), pdrm.wrap(corridor(), COINS, discrete=True, **settings)
     assert number.observation_space == spaces.Discrete(3 * 4 * 9)
     seen = {}
@@ -70,7 +70,7 @@ def test_numbers_tell_all_observations_apart():
 
 
 def test_a_full_stack_has_a_depth():
-    env = pdrm.wrap(Script([None, A, A, A, A]), "letter", "info", pdrm.FullStack(), depth=4)
+    env = pdrm.wrap(Script([None, A, A, A, A]), "letter", "info", k="full", depth=4)
     assert env.reset()[0]["stack"].tolist() == [1, 0, 0, 0]
     for expected in ([2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 2, 1]):
         assert env.step(0)[0]["stack"].tolist() == expected
@@ -81,13 +81,14 @@ def test_a_full_stack_has_a_depth():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"view": pdrm.FullStack()},
-        {"view": pdrm.FullStack(), "depth": 0},
-        {"view": pdrm.FullStack(), "depth": True},
-        {"view": pdrm.TopK(1), "depth": 3},
-        {"view": 1},
+        {"k": "full"},
+        {"k": "full", "depth": 0},
+        {"k": "full", "depth": True},
+        {"k": 1, "depth": 3},
+        {"k": "whole"},
+        {"k": pdrm.product.TopK(1)},
         {"flatten": True, "discrete": True},
-        {"view": pdrm.TopK(50), "discrete": True},
+        {"k": 50, "discrete": True},
     ],
     ids=str,
 )
@@ -98,7 +99,7 @@ def test_what_does_not_fit_is_refused(settings):
 
 def test_k_is_not_negative():
     with pytest.raises(BadSetting, match="k is -1"):
-        pdrm.TopK(-1)
+        pdrm.product.TopK(-1)
 
 
 class Words(Script):

@@ -84,7 +84,7 @@ def test_the_coins_need_the_stack():
     """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
     returns = {}
     for k in (0, 1):
-        env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, pdrm.TopK(k), discrete=True)
+        env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, k=k, discrete=True)
         returns[k] = mean_return(env, learnt(env, 50_000), range(1000, 1200))
     assert returns[1] > 0.95
     assert returns[0] < 0.5
@@ -95,14 +95,14 @@ def test_the_round_trip_by_taxi_needs_the_stack():
     returns = {}
     for k in (0, 1):
         bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
-        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, pdrm.TopK(k), discrete=True)
+        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k, discrete=True)
         returns[k] = mean_return(env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds)
     assert returns[1] > 28
     assert returns[0] < 15, "at best, the passenger is simply delivered"
 
 
 def test_unwinding_in_minigrid():
-    env = pdrm.wrap(minigrid(), UNWIND, turns, pdrm.TopK(2))
+    env = pdrm.wrap(minigrid(), UNWIND, turns, k=2)
     env.reset(seed=0)
     steps = [env.step(action) for action in (0, 0, 2, 1, 1, 2)]
     assert [step[4]["machine"]["reward"] for step in steps] == [0, 0, 0, 1, 1, 2]
@@ -117,7 +117,7 @@ WRAPPED = {
     "MiniGrid": lambda **form: pdrm.wrap(minigrid(), UNWIND, turns, **form),
     "MiniGrid's dictionary": door_key,
 }
-FORMS = [{}, {"flatten": True}, {"view": pdrm.TopK(0)}, {"view": pdrm.FullStack(), "depth": 300}]
+FORMS = [{}, {"flatten": True}, {"k": 0}, {"k": "full", "depth": 300}]
 
 
 @pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")

@@ -27,7 +27,7 @@ def seen(observation):
 
 def alone(index, same_step):
     """What each step of a vector must give for one sub-environment: an environment alone, reset when its episode ends."""
-    env = pdrm.wrap(corridor(max_episode_steps=15 + index), COINS, shopping, pdrm.TopK(2))
+    env = pdrm.wrap(corridor(max_episode_steps=15 + index), COINS, shopping, k=2)
     observation, info = env.reset(seed=SEED + index)
     results, over = [(seen(observation), info["machine"])], False
     for action in actions()[:, index]:
@@ -55,7 +55,7 @@ def test_each_goes_its_own_way(mode, autoreset):
     same_step = autoreset == "SameStep"
     expected = [alone(index, same_step) for index in range(COUNT)]
     makers = [partial(corridor, max_episode_steps=15 + index) for index in range(COUNT)]
-    envs = pdrm.product.wrap_vector(makers, COINS, shopping, mode=mode, autoreset=autoreset, view=pdrm.TopK(2))
+    envs = pdrm.product.wrap_vector(makers, COINS, shopping, mode=mode, autoreset=autoreset, k=2)
     try:
         observations, infos = envs.reset(seed=SEED)
         for index in range(COUNT):

@@ -227,7 +227,7 @@ def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
 
 def water_task() -> MachineEnv:
     """WaterWorld and its machine as one flat environment."""
-    return wrap(WaterEnv(WaterWorld()), "water", "info", TopK(1), flatten=True)
+    return wrap(WaterEnv(WaterWorld()), "water", "info", k=1, flatten=True)
 
 
 def sb3_ppo(chosen: PPO) -> Callable[[int], object]:

@@ -112,7 +112,7 @@ class Explored(NamedTuple):
         k = FULL_VIEW if isinstance(view, FullStack) else view.k
         powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
         if k > powers or (k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY):
-            fix = "use a smaller k, or FullStack() (--k full)"
+            fix = 'use a smaller k, or k="full" (--k full)'
             raise BadSetting(f"k = {k} is more than a table can be indexed by", fix=fix)
         stacks = Stacks.empty(symbols, capacity)
         found = Configurations.room(table.move.shape[1], len(table.silent), capacity, capacity)

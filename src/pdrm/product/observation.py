@@ -35,13 +35,13 @@ class Window:
         match view:
             case TopK():
                 if depth is not None:
-                    raise BadSetting("`depth` bounds a full stack, and the view is TopK", fix="leave `depth` out")
+                    raise BadSetting(f"`depth` bounds a full stack, and k is {view.k}", fix="leave `depth` out")
                 self.places = view.k
             case FullStack():
                 if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
                     raise BadSetting(
                         f"a full stack has no bounded space: `depth` is {depth!r}, but must be a positive integer",
-                        fix="say how high it may get: view=FullStack(), depth=32",
+                        fix='say how high it may get: k="full", depth=32',
                     )
                 self.places = depth
             case _:
@@ -61,7 +61,7 @@ class Window:
         if missing < 0 and self.whole:
             raise StackTooHigh(
                 f"the stack holds {len(stack)} symbols, and the observation has room for {self.places}",
-                fix="give `wrap` a larger `depth`, or use TopK(k)",
+                fix="give `wrap` a larger `depth`, or a number as k",
             )
         return [symbol[name] for name in stack[: self.places]]
 

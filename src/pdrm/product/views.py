@@ -38,7 +38,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
-            raise BadSetting(f"k is {self.k!r}, but must be a non-negative integer", fix="use k=1, or FullStack()")
+            raise BadSetting(f"k is {self.k!r}, but must be a non-negative integer", fix='use k=1, or k="full"')
 
     def of(self, stack: Stack) -> Stack:
         """What is seen of a stack. stack: its symbols, top first."""
@@ -49,3 +49,12 @@ class TopK:
 
 
 View = FullStack | TopK
+
+
+def view_of(k: object) -> View:
+    """The view that a k stands for: a number of symbols, or "full".
+
+    >>> view_of(2), view_of("full")
+    (TopK(k=2), FullStack())
+    """
+    return FullStack() if k == "full" else TopK(k)  # type: ignore[arg-type] # which says what is wrong with it

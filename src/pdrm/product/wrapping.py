@@ -38,15 +38,14 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
 from pdrm.product.observation import Observing
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.views import TopK, View
+from pdrm.product.views import view_of
 from pdrm.task import MachineLike, pushdown_machine
 
 if TYPE_CHECKING:
     from pdrm.product.summaries.potentials import Shaping
 
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
-TOP_1 = TopK(1)
-SEES_TOP = Observing(TOP_1)
+SEES_TOP = Observing()
 
 
 @explain_arguments
@@ -213,7 +212,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     env: gymnasium.Env[Any, Any],
     machine: MachineLike,
     labels: Labels,
-    view: View = TOP_1,
+    k: int | str = 1,
     *,
     flatten: bool = False,
     discrete: bool = False,
@@ -232,7 +231,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     The word "info" in place of a function reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label
     read before the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
 
-    view: what is seen of the stack; `FullStack()` needs a `depth`, and a higher stack is an error. The observation is a
+    k: how many symbols of the stack are seen, or "full", which needs a `depth`: a higher stack is an error then. The observation is a
     dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
     of an environment's Dict observation are seen; None: all but texts.
 
@@ -252,7 +251,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
-    observing = Observing(view, depth, flatten, discrete, chosen)
+    observing = Observing(view_of(k), depth, flatten, discrete, chosen)
     return MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping)
 
 
@@ -301,7 +300,7 @@ def wrap_vector(
     """A vector environment of products: in this process ("sync"), or each in a process of its own ("async").
 
     env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
-    where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `view`, `flatten`, `discrete`,
+    where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `k`, `flatten`, `discrete`,
     `depth`, `keys`, `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`, as for `wrap`.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")

@@ -7,7 +7,7 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from pdrm import FullStack, TopK, catalogue, wrap
+from pdrm import catalogue, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadSetting
@@ -19,7 +19,7 @@ ENVS = 3
 
 
 def letter_env(limit=12):
-    return wrap(FiniteEnv("letter", step_limit=limit), LETTER, "info", TopK(1), flatten=True)
+    return wrap(FiniteEnv("letter", step_limit=limit), LETTER, "info", k=1, flatten=True)
 
 
 @pytest.fixture
@@ -115,8 +115,8 @@ def test_observed_stacks_are_those_a_step_and_the_view_can_tell_apart(filled):
 def test_kept_stacks_are_stepped_as_the_whole_ones(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
     paint = catalogue("paint")
-    env = wrap(FiniteEnv("paint"), paint, "info", TopK(k), flatten=True)
-    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=paint, view=TopK(k))
+    env = wrap(FiniteEnv("paint"), paint, "info", k=k, flatten=True)
+    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=paint, k=k)
     for number, label in enumerate(env.unwrapped.domain.labels):
         buffer._number[label] = number
         buffer._labels.append(label)
@@ -137,9 +137,9 @@ def test_a_stack_too_high_to_be_seen_is_not_imagined():
     depth = 13
 
     def made():
-        return wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", FullStack(), flatten=True, depth=depth)
+        return wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", k="full", flatten=True, depth=depth)
 
-    given = {"machine": LETTER, "view": FullStack(), "depth": depth, "counterfactuals": 2}
+    given = {"machine": LETTER, "k": "full", "depth": depth, "counterfactuals": 2}
     model = DQN(
         "MlpPolicy",
         DummyVecEnv([made]),
@@ -163,7 +163,7 @@ def test_a_stack_too_high_to_be_seen_is_not_imagined():
 def water(*, continuous):
     def made():
         world = WaterEnv("water-17", continuous=continuous, step_limit=50)
-        return wrap(world, "water", "info", TopK(1), flatten=True)
+        return wrap(world, "water", "info", k=1, flatten=True)
 
     return DummyVecEnv([made, made])
 
@@ -200,7 +200,7 @@ def test_agents_take_it(agent):
 
 
 def test_an_observation_that_is_no_vector_is_refused():
-    env = wrap(FiniteEnv("letter"), LETTER, "info", TopK(1))
+    env = wrap(FiniteEnv("letter"), LETTER, "info", k=1)
     with pytest.raises(BadSetting, match="not a vector"):
         CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)
 
@@ -208,17 +208,17 @@ def test_an_observation_that_is_no_vector_is_refused():
 @pytest.mark.parametrize(
     ("seen", "given", "told"),
     [
-        (TopK(1), {"view": TopK(2)}, "observations are not those"),
-        (TopK(2), {"view": TopK(1)}, "observations are not those"),
-        (TopK(2), {"view": TopK(0)}, "observations are not those"),
-        (TopK(1), {"machine": catalogue("figure-1")}, "observations are not those"),
-        (TopK(1), {"counterfactuals": -1}, "non-negative integer"),
-        (TopK(1), {"counterfactuals": 1.5}, "non-negative integer"),
+        (1, {"k": 2}, "observations are not those"),
+        (2, {"k": 1}, "observations are not those"),
+        (2, {"k": 0}, "observations are not those"),
+        (1, {"machine": catalogue("figure-1")}, "observations are not those"),
+        (1, {"counterfactuals": -1}, "non-negative integer"),
+        (1, {"counterfactuals": 1.5}, "non-negative integer"),
     ],
 )
 def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
     env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", seen, flatten=True)
-    kwargs = {"machine": LETTER, "view": seen, **given}
+    kwargs = {"machine": LETTER, "k": seen, **given}
     with pytest.raises(BadSetting, match=told):
         DQN(
             "MlpPolicy",
@@ -232,7 +232,7 @@ def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
 
 def test_an_environment_without_a_machine_is_refused():
     env = gymnasium.make("CartPole-v1")
-    kwargs = {"machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0", "view": TopK(0)}
+    kwargs = {"machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0", "k": 0}
     agent = DQN(
         "MlpPolicy",
         env,

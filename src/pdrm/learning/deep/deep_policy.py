@@ -56,7 +56,7 @@ class DeepPolicy:
     >>> algorithm, settings = algorithm_of("ppo"), PPO()
     >>> untrained = algorithm.new_network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
-    >>> env = pdrm.wrap(pdrm.domains.FiniteEnv("echo"), "echo", labels="info", view=TopK(1), flatten=True)
+    >>> env = pdrm.wrap(pdrm.domains.FiniteEnv("echo"), "echo", labels="info", k=1, flatten=True)
     >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
     True
     """
@@ -158,7 +158,7 @@ def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
 
 def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
     """One episode without exploration in a finite domain, moment by moment, with the readable machine."""
-    env = wrap(FiniteEnv(task.finite), task.pushdown, labels="info", view=TopK(policy.product.k), flatten=True)
+    env = wrap(FiniteEnv(task.finite), task.pushdown, labels="info", k=policy.product.k, flatten=True)
     where: Any = env.env.unwrapped
     seen, info = env.reset(seed=seed)
     policy.begin()

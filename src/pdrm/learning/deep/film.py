@@ -13,14 +13,12 @@ from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import WaterEnv
 from pdrm.files import write_atomically
 from pdrm.product.observation import Observing
-from pdrm.product.views import TopK, View
+from pdrm.product.views import view_of
 from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike, Task
 
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy  # which needs JAX, as drawing WaterWorld does not
-
-TOP_1 = TopK(1)
 
 
 class WaterTask(MachineEnv):
@@ -32,9 +30,9 @@ class WaterTask(MachineEnv):
     """
 
     def __init__(
-        self, world: WaterWorld | str, machine: MachineLike = "water", view: View = TOP_1, **settings: Any
+        self, world: WaterWorld | str, machine: MachineLike = "water", k: int | str = 1, **settings: Any
     ) -> None:
-        super().__init__(WaterEnv(world, "rgb_array", **settings), machine, "info", Observing(view, flatten=True))
+        super().__init__(WaterEnv(world, "rgb_array", **settings), machine, "info", Observing(view_of(k), flatten=True))
 
     def render(self) -> Pixels:
         """The box, the machine's state and its stack."""
@@ -63,7 +61,7 @@ def film_episode(
 def film_run(policy: Any, task: Task, seed: int, every: int) -> tuple[list[Pixels], dict[str, Any]]:
     """An episode of a policy that was learnt in WaterWorld."""
     k, continuous = policy.product.k, policy.product.domain.actions == 0
-    return film_episode(policy, WaterTask(task.name, task.pushdown, TopK(k), continuous=continuous), seed, every)
+    return film_episode(policy, WaterTask(task.name, task.pushdown, k, continuous=continuous), seed, every)
 
 
 def save_film(path: Path, pictures: list[Pixels], *, milliseconds: int = 60, colours: int = 32) -> None:

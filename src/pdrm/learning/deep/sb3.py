@@ -27,7 +27,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import AsVector, ProductBox, Window
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.views import FullStack, view_of
 from pdrm.task import MachineLike, pushdown_machine
 
 try:
@@ -36,7 +36,6 @@ try:
 except ImportError as error:
     raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
 
-TOP_1 = TopK(1)
 NOTHING = spaces.Box(0, 1, (0,))
 """What an environment observes that shows nothing: with it, an observation is the machine's part alone."""
 STALE = 1.1
@@ -59,14 +58,14 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     counterfactuals: rows imagined beside each sampled one, each with a
     machine state and an observed top of the stack drawn at random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room
-    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, view, depth: as given to
+    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, k, depth: as given to
     `pdrm.wrap`, where another wrapper hides its observation space. seed: of what is drawn. buffer_size, observation_space,
     action_space, args, kwargs: as for SB3's `ReplayBuffer`.
 
     >>> import pdrm
     >>> from pdrm.domains import FiniteEnv
     >>> from stable_baselines3 import DQN
-    >>> env = pdrm.wrap(FiniteEnv("letter"), "letter", "info", TopK(1), flatten=True)
+    >>> env = pdrm.wrap(FiniteEnv("letter"), "letter", "info", k=1, flatten=True)
     >>> agent = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
     >>> agent.replay_buffer.machine.name, agent.replay_buffer.counterfactuals
     ('letter', 2)
@@ -79,7 +78,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         action_space: spaces.Space[Any],
         *args: Any,
         machine: MachineLike | None = None,
-        view: View | None = None,
+        k: int | str = 1,
         depth: int | None = None,
         counterfactuals: int = 2,
         seed: int = 0,
@@ -91,9 +90,10 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if machine is None:
             if not isinstance(observation_space, ProductBox):
                 fault = f"the observation space {observation_space} does not say which machine it shows"
-                raise BadSetting(fault, fix="use pdrm.wrap(..., flatten=True), or give `machine`, `view` and `depth`")
+                raise BadSetting(fault, fix="use pdrm.wrap(..., flatten=True), or give `machine`, `k` and `depth`")
             machine, view, depth = observation_space.machine, observation_space.view, observation_space.depth
-        view = TOP_1 if view is None else view
+        else:
+            view = view_of(k)
         self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
@@ -125,7 +125,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             raise BadSetting(f"the observation {space} is not a vector", fix="pdrm.wrap(..., flatten=True)")
         width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
-            fault = "the observation is too short for this machine and view"
+            fault = "the observation is too short for this machine and k"
             raise BadSetting(fault, fix="give those given to `pdrm.wrap`")
         return int(width)
 
@@ -165,7 +165,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
             own = seen[self._width :]
             if not known or not np.array_equal(own, self._form.put((), record["state"], record["stack"])):
-                fault = "the observations are not those of this machine, view and depth"
+                fault = "the observations are not those of this machine, k and depth"
                 raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
         return record
 

@@ -48,7 +48,7 @@ from pdrm.learning.tabular.policy_table import (
 from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.views import View, view_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
@@ -232,7 +232,7 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None, *,
     about: JSON values that are saved with it. copy: False where the run learns no more, or the policy is needed no longer than that.
 
     >>> import pdrm
-    >>> training = pdrm.learning.QTraining(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.TopK(1), pdrm.QLearning(), seed=0)
+    >>> training = pdrm.learning.QTraining(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.product.TopK(1), pdrm.QLearning(), seed=0)
     >>> training.advance(1)
     >>> policy_of(training).act(0, "u0", ("#",)) in range(4)
     True
@@ -298,7 +298,7 @@ def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
         (seen == "full" or (seen.isascii() and seen.isdigit() and len(seen) < LONGEST_K), "its view is no view"),
     )
     actions, machine = tuple(actions), parse(text)
-    view: View = FullStack() if seen == "full" else TopK(int(seen))
+    view = view_of(seen if seen == "full" else int(seen))
     counters = machine.counters if isinstance(machine, CountingRewardAutomaton) else None
     counts, kind = counters is not None, description.get("kind")
     need(

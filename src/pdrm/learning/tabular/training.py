@@ -124,7 +124,7 @@ class TabularTraining(ABC):
         check_parts(self)
         if isinstance(self.machine, CountingRewardAutomaton):
             if not isinstance(self.view, FullStack):
-                raise BadSetting("a policy over counters sees all of them", fix="use FullStack() (--k full)")
+                raise BadSetting("a policy over counters sees all of them", fix='use k="full" (--k full)')
             self.counters = self._new_counters(self.machine)
             self.explored = self.counters.begin()
         else:
@@ -203,7 +203,7 @@ class QTraining(TabularTraining):
     >>> import pdrm
     >>> from pdrm.learning.agents import CpRM
     >>> maze = pdrm.domain("maze-5x5")
-    >>> training = QTraining(maze, pdrm.catalogue(maze.machine), pdrm.TopK(1), CpRM(), seed=0)
+    >>> training = QTraining(maze, pdrm.catalogue(maze.machine), pdrm.product.TopK(1), CpRM(), seed=0)
     >>> training.advance(1_000)
     >>> training.episodes, float(training.test().returns.mean())
     (1000, 100005.0)
@@ -306,7 +306,7 @@ def check_parts(run: TabularTraining) -> None:
     checks: tuple[tuple[bool, str, object, str, str], ...] = (
         (isinstance(domain, FiniteDomain), "domain is", domain, "a finite domain", _domain_fix(domain)),
         (isinstance(machine, run.machine_classes), "machine is", machine, f"a {machines}", _machine_fix(machine)),
-        (isinstance(view, FullStack | TopK), "view is", view, "a view of the stack", "pdrm.TopK(1), or pdrm.FullStack()"),
+        (isinstance(view, FullStack | TopK), "view is", view, "a view of the stack", "pdrm.product.TopK(1), or pdrm.product.FullStack()"),
         (isinstance(settings, run.settings_class), "settings are", settings, f"a {kind}", f"pdrm.{kind}(episodes=10_000)"),
     )  # fmt: skip
     for right, what, value, wanted, fix in checks:
