@@ -576,6 +576,15 @@ class WrongArguments(BadSetting, TypeError, code="E0812"):
     """
 
 
+class Diverged(BadSetting, code="E0813"):
+    """The parameters of a network have grown beyond all numbers: it would act, but has learnt nothing. Rewards as the network sees them are
+    too large for its learning rate. Runs that were trained beside it go on to their end without it.
+    """
+
+    runs: tuple[int, ...] = ()
+    """Which of the runs that were trained side by side, by their places."""
+
+
 class UnknownAgent(PdrmError, code="E0802"):
     """No agent of that name: `q`, `cprm`, `hrm`, `cra-q` and `cra-cql` are the tabular ones."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, PdrmError, WrongPolicy
+from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, Diverged, PdrmError, WrongPolicy
 from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
@@ -258,3 +258,12 @@ def test_train_in_one_call(tmp_path):
             train("maze-5x5", "q", **wrong)
     with pytest.raises(BadSetting, match="continuous"):
         train("water-17", "q")
+
+
+def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
+    steep = replace(DEEP, agent=replace(DEEP.agent, learning_rate=1e38))
+    folders = [tmp_path / "steep", tmp_path / "sound"]
+    with pytest.raises(Diverged, match="seed 1 has grown") as caught:
+        execute([steep, replace(DEEP, seed=2)], folders)
+    assert caught.value.runs == (0,)
+    assert [is_done(folder) for folder in folders] == [False, True]

@@ -38,6 +38,7 @@ from pdrm.errors import (
     BadRunFolder,
     BadSetting,
     CannotWrite,
+    Diverged,
     PdrmError,
 )
 from pdrm.files import (
@@ -280,10 +281,21 @@ def execute(
         pending = [(spec, folder) for spec, folder in zip(specs, folders, strict=True) if not is_done(folder)]
         done = {folder: _checkpointed(folder) for _, folder in pending}
         for _, group in groupby(sorted(pending, key=lambda run: done[run[1]]), lambda run: done[run[1]]):
-            _train(list(group), watch, largest_policy)
+            _train_all(list(group), watch, largest_policy)
         for path in (folder / POLICY for folder in folders):
             if largest_policy is not None and path.exists() and path.stat().st_size > largest_policy:
                 path.unlink()
+
+
+def _train_all(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None) -> None:
+    """Train runs side by side; where one diverges, the others come to their end before that is an error."""
+    try:
+        _train(runs, watch, largest_policy)
+    except Diverged as error:
+        others = [run for place, run in enumerate(runs) if place not in error.runs]
+        for _, group in groupby(others, lambda run: _checkpointed(run[1])):
+            _train_all(list(group), watch, largest_policy)
+        raise
 
 
 def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None) -> None:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import BadSetting, DoesNotApply, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, Diverged, DoesNotApply, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
@@ -169,4 +169,6 @@ def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
     if not (sound := np.all(finite, axis=0)).all():
         broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)
         fault = f"the network of seed {broken} has grown beyond all numbers"
-        raise BadSetting(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
+        error = Diverged(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
+        error.runs = tuple(np.flatnonzero(~sound).tolist())
+        raise error
