@@ -586,7 +586,7 @@ class Diverged(BadSetting, code="E0813"):
 
 
 class UnknownAgent(PdrmError, code="E0802"):
-    """No agent of that name: `q`, `cprm`, `hrm`, `cra-q` and `cra-cql` are the tabular ones."""
+    """No agent of that name. `pdrm agents` lists them."""
 
 
 class BadPolicyFile(PdrmError, code="E0803"):

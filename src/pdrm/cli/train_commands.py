@@ -1,4 +1,4 @@
-"""`pdrm train`, `pdrm evaluate` and `pdrm domains`: learn a task, try what was learnt, see what there is.
+"""`pdrm train`, `pdrm evaluate`, `pdrm agents` and `pdrm domains`: learn a task, try what was learnt, see what there is.
 
 `pdrm train` is a study with one line. Its options for settings are the fields of the agents.
 """

@@ -1,7 +1,7 @@
 """How it learns: tabular and deep agents on a task (Sections 6 and 7).
 
-`agents` has the settings of every agent and the one list of them. `run` trains any of them to the end in a folder of its own:
-what decides a run, the loop with tests and checkpoints, and the `Run` that one gets. `curve` is what its tests recorded, `evaluation`
+`agents` has the settings of every agent and the one list of them. `run_loop` trains any of them to the end in a folder of its own:
+what decides a run, and the loop with tests and checkpoints; `run` has `train`, and the `Run` that one gets. `curve` is what its tests recorded, `evaluation`
 has the episodes of a trained policy and `replays` tells them. The learners themselves are in `tabular/` (tables, in Numba) and
 `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us); `randomness` has the numbers that readable and fast ones draw alike.
 

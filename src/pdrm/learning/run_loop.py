@@ -326,14 +326,14 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy
                 if time.monotonic() > due:
                     due = _save_checkpoints(runs, learner, tests)
         except KeyboardInterrupt:
-            if (
-                whole
-            ):  # else the previous checkpoint is the last state that an uninterrupted run would also pass through
+            # In the middle of an update the previous checkpoint is the last state that an uninterrupted run would also pass through.
+            if whole:
                 _save_checkpoints(runs, learner, tests)
                 _save_policies(runs, learner)
             raise
         policies = _save_policies(runs, learner, largest_policy)
         _finish(runs, learner, tests, policies, (time.perf_counter() - began[0], time.process_time() - began[1]))
+        interrupt.raise_if_asked()  # these runs are done, others may follow
 
 
 def _report_status(

@@ -66,7 +66,7 @@ def _speed(evidence: Evidence) -> list[Part]:
 SMALL, LARGE = ("maze-5x5",), ("maze-10x10", "maze-20x20")
 MULTI = ("multi-10x10", "multi-20x20")
 NOT_ONE = ("pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA")
-NOTHING_LEFT = (
+IF_NOTHING_IS_LEFT = (
     "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), the claim does not "
     "hold (reading `lose`)"
 )
@@ -348,7 +348,7 @@ CLAIMS = (
         "on 10×10 and 20×20 only 1-pdRM does",
         "maze",
         rule_of_success(product(LARGE, ("1-pdRM",)), product(LARGE, NOT_ONE)),
-        NOTHING_LEFT + TREASURE,
+        IF_NOTHING_IS_LEFT + TREASURE,
     ),
     Claim(
         "maze-cprm",
@@ -368,7 +368,7 @@ CLAIMS = (
         "1-pdRM achieves both MultipleTreasureMazes, full pdRM neither",
         "multi",
         rule_of_success(product(MULTI, ("1-pdRM",)), product(MULTI, ("pdRM",))),
-        NOTHING_LEFT,
+        IF_NOTHING_IS_LEFT,
     ),
     Claim(
         "multi-soon",
@@ -417,7 +417,7 @@ CLAIMS = (
     Claim("size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")),
     Claim(
         "size-cra",
-        "Theorems 3 and 4: the marked palindrome needs at least 2ⁿ counter configurations",
+        "Theorems 3 and 4: counters need no more than whole stacks, and 2ⁿ configurations for marked palindromes",
         "",
         partial(_size, "size-cra"),
     ),

@@ -6,5 +6,5 @@ entry by entry. In reading order: `memory` (one step of a stack or of counters, 
 and `hierarchical` (the readable learners), `learner_tables` and `rows_kernel` (what a kernel is handed, and its growing tables),
 `q_kernel`, `imagine_kernel` and `options_kernel` (the same learners in Numba), `training` (a run of either, which can stop at any
 episode), `policy_table` and `policy` (what was learnt, by what the agent sees; its files) and `tabular_learner` (a run as
-`learning/run` trains it, and its snapshots). `summary_learner`, `seek_kernel` and `summary_policy` are the same for summaries.
+`learning/run_loop` trains it, and its snapshots). `summary_learner`, `seek_kernel` and `summary_policy` are the same for summaries.
 """

@@ -1,7 +1,7 @@
-"""Determinism: at most one rule for every state and label (the paper's own condition is weaker).
+"""Determinism: at most one rule for every state, label and top of stack (the paper's own condition is weaker).
 
 Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
-Where two rules meet, besides the label, is for the kind of machine to say: at a top of stack, at a zero pattern, or anywhere.
+Where two rules meet, besides the label, is for the kind of machine to say: at a top of stack (`pushdown.py`), at a zero pattern (`zero_patterns.py`), or anywhere.
 Rules that meet are found without comparing all pairs. Each rule is a few cubes over the events and over what it looks at; two
 cubes are disjoint where one requires what the other forbids, or another event of an exclusive group. So the cubes are split
 by such a question, again and again, until all that stand together meet.
