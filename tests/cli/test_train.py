@@ -145,6 +145,24 @@ def test_domains_are_listed_and_one_is_its_line_of_the_list(pdrm):
         assert (row["states"] is None) == (name == "water-17")
 
 
+def test_domains_are_listed_in_the_order_asked_for(pdrm):
+    listed = json.loads(pdrm("domains", "--json").out)
+    by_size = json.loads(pdrm("domains", "--sort", "size", "--json").out)
+    sizes = [float("inf") if row["states"] is None else row["states"] for row in by_size]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == float("inf")
+    by_name = [line.split()[0] for line in pdrm("domains", "--sort", "name").out.splitlines()]
+    assert by_name == sorted(row["name"] for row in listed) == sorted(row["name"] for row in by_size)
+    assert by_name != [row["name"] for row in listed]
+
+
+@pytest.mark.parametrize(("key", "fix"), [("sise", "did you mean `size`?"), ("", "known: `name`, `size`")])
+def test_an_unknown_order_of_domains_is_refused(pdrm, key, fix):
+    outcome = pdrm("domains", "--sort", key)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"error[E0801]: --sort takes name or size, not `{key}`\n  fix: {fix}\n")
+
+
 @pytest.mark.parametrize(("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")])
 def test_an_unknown_domain_is_refused_with_a_suggestion(pdrm, name, fix):
     for options in ((), ("--json",)):

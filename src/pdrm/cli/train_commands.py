@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
-from pdrm.errors import ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.errors import BadSetting, ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -289,8 +290,16 @@ def evaluate(
     next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", runs[0])
 
 
+ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "name": lambda row: row["name"],
+    "size": lambda row: (row["states"] is None, row["states"] or 0),
+}
+"""What `pdrm domains --sort` goes by; a continuous domain is larger than any other."""
+
+
 def domains(
     name: Annotated[str | None, typer.Argument(help="A domain; without one, all are listed.")] = None,
+    sort: Annotated[str | None, typer.Option(help="List by name, or by size (states, the fewest first).")] = None,
     as_json: Json = False,
 ) -> None:
     """List the domains, or show one of them: its size and the machine it goes with.
@@ -303,7 +312,11 @@ def domains(
     known = [*names(), *SIDES]
     if name is not None and name not in known:
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
+    if sort is not None and sort not in ORDERS:
+        raise BadSetting(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
     rows = [_describe_domain(one) for one in known if name in (None, one)]
+    if sort is not None:
+        rows.sort(key=ORDERS[sort])
     if as_json:
         print_json(rows if name is None else rows[0])
         return
