@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from pdrm import arrays
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_arrays_that_grow_are_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +67,16 @@ def test_spaces_are_used_again_and_by_one_thread_each(monkeypatch: pytest.Monkey
         thread.join()
     assert not wrong
     assert 0 < len(arrays._spare) <= arrays.MOST_SPARE
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked on this system")
+def test_a_process_with_large_arrays_can_be_forked() -> None:
+    """What is reserved is not counted as memory, so a copy of the process is allowed to have it, too."""
+    program = (
+        "import os, numpy as np; from pdrm.arrays import lengthen\n"
+        "held = [lengthen(np.ones(1), 2**20) for _ in range(40)]\n"
+        "child = os.fork()\n"
+        "os._exit(int(held[0].sum()) - 1) if child == 0 else print(os.waitpid(child, 0)[1])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "0"

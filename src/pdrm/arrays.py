@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import platform
+import sys
 import weakref
 from contextlib import suppress
 from math import prod
@@ -24,6 +26,10 @@ RESERVED_FROM = 2**22
 """Bytes of an array from which on space is reserved for it."""
 RESERVE = 2**33
 """Bytes of address space for each such array: more than most will ever need, and no more than a computer has, or the system refuses."""
+UNCOUNTED: int | None = 0
+"""The flag of address space that Linux does not count as memory: else a process that has much of it cannot be forked. None: not known."""
+if sys.platform == "linux":
+    UNCOUNTED = getattr(mmap, "MAP_NORESERVE", {"x86_64": 0x4000, "aarch64": 0x4000}.get(platform.machine()))
 MOST_SPARE = 32
 """Spaces without an array that are kept for the next ones: a run has about a dozen."""
 
@@ -86,7 +92,7 @@ def _find_lease(array: npt.NDArray[A]) -> _Lease | None:
 def _reserve(rows: int, row: int) -> _Lease | None:
     """Space for so many rows of so many bytes and what they may grow to; None where they are few or too many, or where the system gives
     none. Arrays with rows of one size tend to grow as long as the ones before."""
-    if not RESERVED_FROM <= rows * row <= RESERVE or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if not RESERVED_FROM <= rows * row <= RESERVE or UNCOUNTED is None or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     try:
         if _spare:
@@ -103,7 +109,7 @@ def _reserve(rows: int, row: int) -> _Lease | None:
 
 
 def _new_space() -> _Space:
-    space = _Space(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    space = _Space(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | UNCOUNTED)
     space.written = 0
     _advise(space, "MADV_HUGEPAGE", RESERVE)  # large pages are a matter of speed alone
     return space

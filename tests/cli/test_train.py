@@ -304,7 +304,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
         (("evaluate", "nothing", "--episodes", "1000000000000"), "--episodes 100"),
         (("train", "letter", "--workers", "0"), "--workers 2"),
         (("train", "letter", "--learning-rate", "7"), "set learning_rate=0.5 (--learning-rate 0.5)"),
-        (("train", "letter", "--agent", "cra-q", "--k", "1"), "use k="full" (--k full)"),
+        (("train", "letter", "--agent", "cra-q", "--k", "1"), 'use k="full" (--k full)'),
     ],
 )
 def test_the_fix_is_of_the_fault(arguments, fix, pdrm):

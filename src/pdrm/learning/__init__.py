@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Hierarchical,
         QLearning,
         RecurrentPPO,
+        Summary,
         agent_for,
     )
     from pdrm.learning.curve import Curve, Test
@@ -46,6 +47,7 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "Hierarchical",
     "CountingQ",
     "CountingCQL",
+    "Summary",
     "PPO",
     "RecurrentPPO",
     "DQN",
