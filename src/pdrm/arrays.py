@@ -26,10 +26,10 @@ RESERVED_FROM = 2**22
 """Bytes of an array from which on space is reserved for it."""
 RESERVE = 2**33
 """Bytes of address space for each such array: more than most will ever need, and no more than a computer has, or the system refuses."""
-UNCOUNTED: int | None = 0
-"""The flag of address space that Linux does not count as memory: else a process that has much of it cannot be forked. None: not known."""
+UNCOUNTED = 0
+"""The flag of address space that Linux does not count as memory: else a process that has much of it cannot be forked. -1: not known."""
 if sys.platform == "linux":
-    UNCOUNTED = getattr(mmap, "MAP_NORESERVE", {"x86_64": 0x4000, "aarch64": 0x4000}.get(platform.machine()))
+    UNCOUNTED = getattr(mmap, "MAP_NORESERVE", {"x86_64": 0x4000, "aarch64": 0x4000}.get(platform.machine(), -1))
 MOST_SPARE = 32
 """Spaces without an array that are kept for the next ones: a run has about a dozen."""
 
@@ -92,7 +92,7 @@ def _find_lease(array: npt.NDArray[A]) -> _Lease | None:
 def _reserve(rows: int, row: int) -> _Lease | None:
     """Space for so many rows of so many bytes and what they may grow to; None where they are few or too many, or where the system gives
     none. Arrays with rows of one size tend to grow as long as the ones before."""
-    if not RESERVED_FROM <= rows * row <= RESERVE or UNCOUNTED is None or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if not RESERVED_FROM <= rows * row <= RESERVE or UNCOUNTED < 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     try:
         if _spare:
