@@ -21,7 +21,7 @@ from pages.survivors import survivors_page
 
 ROOT = Path(__file__).parent.parent
 TREE = ROOT / ".measured" / "mutants"
-COPIED = ("src", "tests", "proofs", "pages", "pyproject.toml")
+COPIED = ("src", "tests", "proofs", "pages", "docs", "examples", "pyproject.toml")
 CHAPTERS = (Path("src/pdrm/machines"), Path("src/pdrm/language"))
 SURVIVED = (0, 5, 33)
 """mutmut's codes for a mutant that no test noticed, or that none reaches."""
