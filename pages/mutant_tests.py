@@ -19,6 +19,8 @@ FEWER = 15
 """Examples of a Hypothesis test."""
 TRIALS = 300
 """Cases of the tests that make their own."""
+LEFT_OUT = ("refused_soon", "test_training_", "are_learnt_alike")
+"""Parts of the names of tests that count seconds, which are others in a mutant, or train."""
 
 settings.register_profile(
     "mutants",
@@ -61,3 +63,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     module = getattr(item, "module", None)
     if hasattr(module, "TRIALS"):
         module.TRIALS = TRIALS  # type: ignore[union-attr]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what takes too long for thousands of mutants."""
+    items[:] = [item for item in items if not any(part in item.name for part in LEFT_OUT)]
