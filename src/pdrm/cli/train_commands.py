@@ -122,7 +122,11 @@ def train(
         with monitor(runs, store, workers, quiet=as_json):
             failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log))
     except KeyboardInterrupt:
-        typer.echo(f"stopped; what was learnt is in {output}, and the same command goes on from there", err=True)
+        kept = any(store.kept(run.spec) for run in runs)
+        learnt = f"what was learnt is in {output}, and the same command goes on from there"
+        typer.echo(
+            f"stopped; {learnt}" if kept else "stopped before the first test: there is nothing to keep", err=True
+        )
         raise typer.Exit(INTERRUPTED) from None
     for failure in failures:
         typer.echo(failure.why, err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdrm.files import parse_record
-from pdrm.learning.run_loop import FAILURE, PROGRESS, RunSpec, is_done
+from pdrm.learning.run_loop import CHECKPOINT, FAILURE, PROGRESS, RunSpec, is_done
 
 if TYPE_CHECKING:
     from pdrm.learning.run import Run
@@ -48,6 +48,10 @@ class Store:
     def done(self, spec: RunSpec) -> bool:
         """Whether a run has its result."""
         return is_done(self.folder(spec))
+
+    def kept(self, spec: RunSpec) -> bool:
+        """Whether anything of a run is there to go on from: a checkpoint, or its result."""
+        return self.done(spec) or (self.folder(spec) / CHECKPOINT).exists()
 
     def begun_since(self, spec: RunSpec, moment: float) -> bool:
         """Whether a run was begun or gone on with after a moment (of `time.time()`), and is not done."""
