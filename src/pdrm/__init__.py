@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pdrm.lazy import lazy, lend
+from pdrm.lazy import CHAPTERS, lazy, lend
 
 if TYPE_CHECKING:
     from pdrm.analysis.solving import solve
@@ -70,13 +70,12 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "PdrmError",
 ]
 
-_CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 _lend, __dir__ = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
     """A public name, or a chapter, imported when it is first used."""
-    return import_module(f"pdrm.{name}") if name in _CHAPTERS else _lend(name)
+    return import_module(f"pdrm.{name}") if name in CHAPTERS else _lend(name)
 
 
 lend(draw="pdrm.drawing.render", write_page="pdrm.report.build", parse_word="pdrm.language.loading")

@@ -13,9 +13,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
 
-from pdrm.errors import missing_jax
+from pdrm.errors import did_you_mean, missing_jax
+
+CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
+"""The packages of the library that have names for users."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -29,7 +33,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def get_attribute(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
         homes = _find_homes(package)
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{_suggest(package, name)}")
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:
@@ -43,12 +47,29 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     return get_attribute, lambda: list(sys.modules[package].__all__)
 
 
+def _suggest(package: str, name: str) -> str:
+    """Where a name is that one looks for in the wrong package, or how it is spelt; nothing for what only programs ask for.
+
+    >>> _suggest("pdrm", "wrap_vector"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
+    ('; there is pdrm.product.wrap_vector', '; did you mean `CpRM`?', '')
+    """
+    if name.startswith("_"):
+        return ""
+    top = package.partition(".")[0]
+    for other in (top, *(f"{top}.{chapter}" for chapter in CHAPTERS)):
+        if name in _find_homes(other):
+            return f"; there is {other}.{name}"
+    hint = did_you_mean(name, _find_homes(package))
+    return f"; {hint}" if hint.startswith("did") else ""
+
+
 @cache
 def _find_homes(package: str) -> dict[str, str]:
     """The module that each public name comes from."""
     import ast  # noqa: PLC0415 - not needed until a name is used
 
-    loader: Any = sys.modules[package].__loader__
+    found = find_spec(package)
+    loader: Any = None if found is None else found.loader
     blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
     lines = [line for block in blocks if ast.unparse(block.test) == "TYPE_CHECKING" for line in block.body]
     return {name.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}

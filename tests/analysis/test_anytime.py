@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 
 from pdrm.analysis.optimal import find_optimal
+from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, Plan, check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.sufficient_k.questions import QUESTIONS
@@ -83,7 +84,7 @@ def test_the_cap_of_states_is_kept():
             report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most)
             assert len(report.optimal.product) <= most
             assert (report.ended, report.complete) == ("states", False)
-    assert "raise `most`" in str(report)
+    assert "a larger `most` may help" in str(report)
     product = FiniteProduct(domain("maze-10x10"), catalogue("treasure-maze"))
     find_optimal(product, 0.99, depth=3, most=400)
     assert len(product) <= 400
@@ -108,11 +109,11 @@ def test_the_time_is_kept():
 
 def test_before_anything_is_known_all_is_undecided():
     search = KSearch(Task("maze-5x5"), [0, 1, 2])
-    report = search.report()
+    report = search.report(0)
     assert set(sum(verdicts(report).values(), ())) == {"undecided"}
     low, high = report.loss(1)
     assert low == 0 < high
-    assert "then time was up" in str(report)
+    assert "then it was stopped" in str(report)
 
 
 class Stop(Exception):
@@ -156,3 +157,13 @@ def test_a_snapshot_stays_as_it_is():
     assert len(product) > len(before) == count
     assert before.frontier.tolist() == frontier
     assert [before.stack(x) for x in range(count)] == stacks
+
+
+def test_what_is_stopped_knows_what_a_short_search_knows():
+    """Witnesses of any height and the value of the solved task do not wait for the end of a search."""
+    search = KSearch(Task("maze-10x10"), k=[0, 1], seconds=60)
+    report = search.report(5.0)
+    assert (report.ended, report.answers[1]["everywhere"].verdict) == ("stopped", "no")
+    low, high = report.value_from_start
+    assert low <= solve("maze-10x10").start_value <= high < low + 1e-3
+    assert "then it was stopped" in str(report)

@@ -133,13 +133,13 @@ def test_undecided_is_not_called_no(pdrm):
     """With few states to look at, the maze's upper bounds stay open."""
     outcome = pdrm("check-k", "multi-10x10", "--k", "0..1", "--depth", 2, "--most", 100)
     assert "undecided" in outcome.out.split("same values: ")[0]
-    assert "same values: undecided for k = 0, 1; raise --most" in outcome.out
+    assert "same values: undecided for k = 0, 1; a larger --most may help" in outcome.out
     assert "no k tried is enough" not in outcome.out
 
 
 def test_what_may_help_to_a_certificate(pdrm, tmp_path):
     few = pdrm("check-k", "letter", "--k", "0", "--depth", 5, "--most", 20, "--certificate", tmp_path / "p.json")
-    assert "there is no yes to certify\n  fix: raise --most (some k are undecided), or try a larger --k" in few.err
+    assert "there is no yes to certify\n  fix: a larger --most may help (some k are undecided), or try a larger --k" in few.err
     none = pdrm("check-k", "paint", "--k", "0", "--certificate", tmp_path / "p.json")
     assert "there is no yes to certify\n  fix: try a larger --k" in none.err
 

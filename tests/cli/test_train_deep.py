@@ -113,7 +113,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     tight = pdrm(*command, "--set", "depth=8")
     assert tight.code == 0
     assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=152\n", tight.err)
-    assert "no test of this run ended in `home`\n  fix: train longer and explore more, --set ent_coef=0.3" in tight.err
+    assert "no test of this run ended in `home`\n  fix: explore more: --set ent_coef=0.3" in tight.err
     assert json.loads(pdrm(*command, "--set", "depth=8", "--json").out)[0]["cut_off"] > 0.5
 
 

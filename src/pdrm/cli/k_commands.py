@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,12 @@ COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 GIB = 2**30
 LONGEST = 20
 """Digits of a k that are read: more are too many in any case."""
-FURTHER = {"time": "raise --seconds", "states": "raise --most", "helpless": "try another --depth"}
+FURTHER = {
+    "time": "more --seconds may help",
+    "states": "a larger --most may help",
+    "helpless": "try another --depth",
+    "stopped": "let it run longer",
+}
 """What may decide what is undecided, by what ended the search."""
 AFTER_STOP = 3.0
 """Seconds that answers may take when the search was stopped."""
@@ -137,7 +143,13 @@ def _look(
     from pdrm.analysis.sufficient_k.check_k import compile_kernels
     from pdrm.progress import show_progress
 
+    waiting = Timer(
+        QUICK, typer.echo, ("compiling, as after every installation; it does not count as time",), {"err": True}
+    )
+    if not quiet:
+        waiting.start()
     compile_kernels()
+    waiting.cancel()
     begun = monotonic()
     current: list[KSearch] = []
     with show_progress(seconds, "check-k", quiet=quiet, every=EVERY) as update:

@@ -217,14 +217,28 @@ def _print(run: Run, *, done_before: bool) -> None:
     if run.spec.agent.name in EXPLORE and success and not find_successes(run.curve.ends, success).any():
         said = f"  no test of this run ended in {' or '.join(f'`{state}`' for state in success)}"
         table = "" if run.spec.task.continuous else "; or --agent cprm, which learns a table"
-        typer.echo(f"{said}\n  fix: train longer and explore more, {EXPLORE[run.spec.agent.name]}{table}", err=True)
+        own, helpful = run.spec.agent.record(), EXPLORE[run.spec.agent.name]
+        missing = " ".join(f"--set {name}={value}" for name, value in helpful.items() if own.get(name) != value)
+        fix = f"explore more: {missing}" if missing else "train longer: --steps"
+        typer.echo(f"{said}\n  fix: {fix}{table}", err=True)
 
 
-EXPLORE = {
-    "ppo": "--set ent_coef=0.3 --set n_envs=128",
-    "dqn": "--set counterfactuals=8 --set exploration_fraction=0.8",
+_OFTEN = {"discount": 0.97, "learning_rate": 0.001}
+EXPLORE: dict[str, dict[str, float]] = {
+    "ppo": {"ent_coef": 0.3, "n_envs": 128, "n_steps": 128, "batch_size": 2048, "n_epochs": 4, **_OFTEN},
+    "dqn": {
+        "counterfactuals": 8,
+        "exploration_fraction": 0.8,
+        "exploration_final_eps": 0.2,
+        "n_steps": 3,
+        "gradient_steps": 8,
+        "batch_size": 64,
+        "target_update_interval": 500,
+        "buffer_size": 100_000,
+        **_OFTEN,
+    },
 }
-"""What helps most where rewards are rare (docs/deep.md has all of it, with measurements)."""
+"""What helps where rewards are rare, as docs/deep.md has measured it."""
 
 
 def _more_depth(run: Run) -> str:

@@ -117,6 +117,8 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     if len(states) != len(table):
         raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
     acts = tuple(actions or map(str, range(len(table[0]))))
+    if len(acts) != len(table[0]):
+        raise BadDomainSetting(f"{called} has {len(table[0])} actions and {len(acts)} names", fix="name every action")
     if events is None:
         events = sorted(
             {

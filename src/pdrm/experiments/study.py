@@ -82,6 +82,8 @@ class Study:
             tasks = [self._task(task) for task in _list(self.tasks)]
             made = (Panel(name=one.name, domain=one, lines=lines, settings=dict(self.settings)) for one in tasks)
             object.__setattr__(self, "panels", tuple(made))
+            for panel, line in self.lines():
+                panel.agent(line)  # which refuses an agent or a setting that there is not
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])

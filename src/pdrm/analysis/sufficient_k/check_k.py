@@ -31,7 +31,7 @@ from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, estimate_seconds, may_apply
 from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
-from pdrm.analysis.sufficient_k.k_report import DECIDED, HELPLESS, STATES, TIME, KReport
+from pdrm.analysis.sufficient_k.k_report import DECIDED, HELPLESS, STATES, STOPPED, TIME, KReport
 from pdrm.analysis.sufficient_k.questions import (
     NO,
     QUESTIONS,
@@ -241,11 +241,13 @@ class KSearch:
             if self._ran and self._every_state:
                 with limit_time(self.plan.every_stack(time_left())):
                     answers.ask_every_stack(self.task)
-                if self.optimal.depth is not None:
-                    answers.ask_higher(self.task)
+            soon = self._ran or 0 < self.plan.high <= time_left()  # what was stopped is to be reported at once
+            if soon and self._every_state and self.optimal.depth is not None:
+                answers.ask_higher(self.task)
             found = dict(sorted(answers.found.items()))
             gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
-        report = KReport(self.optimal, found, gaps, self.ended, answers.beyond if self.ks is None else None)
+        ended, beyond = self.ended if self._ran else STOPPED, answers.beyond if self.ks is None else None
+        report = KReport(self.optimal, found, gaps, ended, beyond, answers.solved)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _until(self, moment: float) -> AbstractContextManager[None]:
@@ -327,6 +329,8 @@ class _Answers:
         self.optimal, self.short, self.early = optimal, short, early
         self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
         self.found: dict[int, dict[str, Answer]] = {}
+        self.solved: tuple[float, float] | None = None
+        """The interval of the value from the start, where the task was solved for witnesses."""
 
     @cached_property
     def beyond(self) -> int:
@@ -397,10 +401,13 @@ class _Answers:
             self.found[k][question] = Answer(NO, situations=pair)
             if question == "everywhere" and self.found[k]["same_values"].verdict != NO:
                 self.found[k]["same_values"] = Answer(NO, situations=pair)
-        self._refuse_from_start(task, high)
+        high = self._refuse_from_start(task, high)
+        if high is not None:
+            value, error = high.solution.start_value, high.solution.error
+            self.solved = value - error, value + error
 
-    def _refuse_from_start(self, task: Task, high: HighWitnesses | None) -> None:
-        """No k-policy may be optimal from the start; the more symbols are seen, the harder that is to prove."""
+    def _refuse_from_start(self, task: Task, high: HighWitnesses | None) -> HighWitnesses | None:
+        """No k-policy may be optimal from the start; the more symbols are seen, the harder that is to prove. Returns what it was proved with."""
         asked = [k for k in self.list_open("start") if self.found[k]["start"].verdict == UNDECIDED]
         high = high or (HighWitnesses.of(task, self.optimal.values.discount) if asked else None)
         for k in asked:
@@ -408,6 +415,7 @@ class _Answers:
             if clash is None:
                 break
             self.found[k]["start"] = Answer(NO, situations=clash)
+        return high
 
     def ask_every_stack(self, task: Task) -> None:
         """What is open may be a yes for every stack; and then it is for every larger k."""

@@ -41,7 +41,7 @@ class Gap:
 
     @property
     def gap(self) -> tuple[float, float]:
-        """The loss lies in this interval (it is never negative)."""
+        """The loss lies in this interval (it is never negative); `KReport.loss` may know it better."""
         return max(0.0, self.optimal[0] - self.found[1]), max(0.0, self.optimal[1] - self.found[0])
 
 

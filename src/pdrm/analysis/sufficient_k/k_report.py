@@ -33,15 +33,20 @@ from pdrm.analysis.time_limit import limit_time
 from pdrm.errors import BadCertificate
 from pdrm.product.finite_product import FiniteProduct
 
-DECIDED, TIME, STATES, HELPLESS = "decided", "time", "states", "helpless"
-"""What ended a search: all is decided, time or the cap of states was up, or exploring more would not help."""
+DECIDED, TIME, STATES, HELPLESS, STOPPED = "decided", "time", "states", "helpless", "stopped"
+"""What ended a search: all is decided, time or the cap of states was up, exploring more would not help, or it was stopped before its end."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
-FURTHER = {TIME: "raise `seconds`", STATES: "raise `most`", HELPLESS: "try another `depth`"}
+FURTHER = {
+    TIME: "more `seconds` may help",
+    STATES: "a larger `most` may help",
+    HELPLESS: "try another `depth`",
+    STOPPED: "let it run longer",
+}
 """What may decide what is undecided, by what ended the search."""
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 """The colours of verdicts in a notebook."""
-ENDED = {TIME: ", then time was up", STATES: ", the most allowed"}
+ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STOPPED: ", then it was stopped"}
 """What ended it, as the report says it."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
@@ -61,9 +66,11 @@ class KReport:
     answers: dict[int, dict[str, Answer]]
     gaps: dict[int, Gap]
     ended: str = DECIDED
-    """What ended the search: "decided", "time", "states" or "helpless" (exploring more would not have helped)."""
+    """What ended the search: "decided", "time", "states", "helpless" (exploring more would not have helped) or "stopped"."""
     beyond: int | None = None
     """From this k on no two states asked about look alike; None where larger k were not looked for."""
+    solved: tuple[float, float] | None = None
+    """The interval of the optimal value from the start with the whole stack in view, where the task was solved (`pdrm.solve`)."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
@@ -76,7 +83,7 @@ class KReport:
         from pdrm.drawing.markup import html, table  # noqa: PLC0415 - an analysis does not draw
 
         first, second, *_ = format_report(self)
-        scale = max(*map(abs, self.optimal.values.at_start(self.optimal.product)), 1e-9)
+        scale = max(*map(abs, self.value_from_start), 1e-9)
         rows = []
         for k, found in self.answers.items():
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
@@ -85,6 +92,12 @@ class KReport:
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
         heads = ["k", *NAMES.values(), "loss of the best k-policy found"]
         return html("p", first, html("br"), second) + table(heads, rows) + html("ul", *said)
+
+    @property
+    def value_from_start(self) -> tuple[float, float]:
+        """The interval of the optimal value from the start."""
+        low, high = self.optimal.values.at_start(self.optimal.product)
+        return (low, high) if self.solved is None else (max(low, self.solved[0]), min(high, self.solved[1]))
 
     def smallest(self, question: str) -> int | None:
         """The smallest k whose answer is yes; where no yes goes as deep as was asked, of those that go deepest."""
@@ -124,7 +137,10 @@ class KReport:
     def loss(self, k: int) -> tuple[float, float]:
         """The interval of what the best k-policy found loses from the start: 0 where one is proved to be optimal."""
         start = self.answers[k]["start"]
-        return (0.0, 0.0) if start.verdict == YES and start.depth is None else self.gaps[k].gap
+        if start.verdict == YES and start.depth is None:
+            return 0.0, 0.0
+        (low, high), found = self.value_from_start, self.gaps[k].found
+        return max(0.0, low - found[1]), max(0.0, high - found[0])
 
     def record(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -141,7 +157,7 @@ class KReport:
             "decided": found.decided_share,
             "ended": self.ended,
             "complete": self.complete,
-            "value_from_start": list(found.values.at_start(product)),
+            "value_from_start": list(self.value_from_start),
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
                 str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
@@ -222,7 +238,7 @@ def format_report(
     from the start: k = 5 is enough
     """
     found, product = report.optimal, report.optimal.product
-    low, high = found.values.at_start(product)
+    low, high = report.value_from_start
     count, bound = _count(len(found.asked), "state"), product.bound
     beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
     longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
@@ -251,7 +267,9 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         every = report.answers[smallest][question].scope == EVERY_STACK
         far = (", for every stack" * every) if depth is None else f", within {_count(depth, 'step')} of the start"
         below = [k for k in unknown if k < smallest]
-        return f"k = {smallest} is enough{far}" + (f" (undecided for k = {format_numbers(below)})" if below else "")
+        nearer = all(report.answers[k][question].verdict == YES for k in below)
+        open_ = "within fewer steps" if nearer else "not decided that far"
+        return f"k = {smallest} is enough{far}" + (f" (k = {format_numbers(below)}: {open_})" if below else "")
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
             return "no k tried is enough"
@@ -294,4 +312,6 @@ def _format_answer(answer: Answer) -> str:
 def _format_loss(low: float, high: float, scale: float) -> str:
     if high <= 1e-9 * scale:
         return "0"
+    if low <= 0 and high > scale:  # nothing at all to more than all
+        return "not known"
     return f"{high:.6g}" if high - low <= 1e-6 * scale else f"between {low:.6g} and {high:.6g}"

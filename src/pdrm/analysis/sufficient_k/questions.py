@@ -34,9 +34,10 @@ MOST_K = 1_000
 def check_ks(given: int | Iterable[int]) -> list[int]:
     """One k, or some in order, each once; refused where one is not a number of symbols, or far too large."""
     found = set()
-    for k in given if isinstance(given, Iterable) else (given,):  # one by one: there may be far too many
-        if not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            raise BadSetting(f"k is {k}", fix=f"use integers from 0 to {MOST_K}")
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    for k in given if several else (given,):  # type: ignore[union-attr] # one by one: there may be far too many
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
+            raise BadSetting(f"k is {k!r}", fix=f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out")
         found.add(int(k))
     return sorted(found)
 
