@@ -139,7 +139,10 @@ def test_undecided_is_not_called_no(pdrm):
 
 def test_what_may_help_to_a_certificate(pdrm, tmp_path):
     few = pdrm("check-k", "letter", "--k", "0", "--depth", 5, "--most", 20, "--certificate", tmp_path / "p.json")
-    assert "there is no yes to certify\n  fix: a larger --most may help (some k are undecided), or try a larger --k" in few.err
+    assert (
+        "there is no yes to certify\n  fix: a larger --most may help (some k are undecided), or try a larger --k"
+        in few.err
+    )
     none = pdrm("check-k", "paint", "--k", "0", "--certificate", tmp_path / "p.json")
     assert "there is no yes to certify\n  fix: try a larger --k" in none.err
 
