@@ -266,10 +266,13 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         depth = report.answers[smallest][question].depth
         every = report.answers[smallest][question].scope == EVERY_STACK
         far = (", for every stack" * every) if depth is None else f", within {_count(depth, 'step')} of the start"
-        below = [k for k in unknown if k < smallest]
-        nearer = all(report.answers[k][question].verdict == YES for k in below)
-        open_ = "within fewer steps" if nearer else "not decided that far"
-        return f"k = {smallest} is enough{far}" + (f" (k = {format_numbers(below)}: {open_})" if below else "")
+        below = {k: report.answers[k][question].verdict for k in unknown if k < smallest}
+        parts = (
+            ("undecided for k =", [k for k, verdict in below.items() if verdict != YES]),
+            ("within fewer steps k =", [k for k, verdict in below.items() if verdict == YES]),
+        )
+        rest = "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks)
+        return f"k = {smallest} is enough{far}" + (f" ({rest})" if rest else "")
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
             return "no k tried is enough"
