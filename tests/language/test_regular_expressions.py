@@ -45,6 +45,16 @@ def test_guards_as_letters():
     assert "u & t" in to_text(machine)
     both = pdrm.from_regex('"a" "b" | "a & t" "c"', exclusive=(), accept="end")  # two letters may hold for one label
     assert accepts(both, "a+t b end", "a+t c end", "a c end") == [True, True, False]
+    plain = pdrm.from_regex('"a" "b" | "b" "c"', exclusive=(), accept="end")  # and so may two events
+    assert accepts(plain, "a+b b end", "a+b c end", "a c end", "b b end") == [True, True, False, False]
+    formulas = pdrm.from_regex('"a | !b" "{b}"', exclusive=(), accept="end")
+    assert accepts(formulas, "a+b b end", "- b end", "b b end", "a a+b end") == [True, True, False, False]
+
+
+def test_words_that_are_complete_are_told_apart_no_more():
+    """After `a` every word is complete, after `c` none that goes on: it is done in both cases, by one rule."""
+    machine = pdrm.from_regex('"a" ("a" | "c")* | "c"')
+    assert [str(rule) for rule in machine.transitions] == ["u0 -> done : a | c, 1"]
 
 
 def test_rewards_and_names():
@@ -63,6 +73,7 @@ FAULTS = {
     '"a': (BadGrammar, 1, "does not belong"),
     "": (BadGrammar, 0, "the expression is empty"),
     '(("a" ~ 1000) ~ 1000) ~ 1000': (TooLarge, 3, "more than 5,000 events"),
+    '"b" ((["c"] | "a") ~ 1000 "d") ~ 3': (TooLarge, 8, "more than 5,000 events"),
     "(" * 50 + '"a"' + ")" * 50: (TooDeep, 41, "nested more than"),
     '("a"|"b")* "a" ' + '("a"|"b") ' * 30: (TooLarge, 1, "more than 4,000 states"),
 }
@@ -89,5 +100,6 @@ def test_files(tmp_path):
     assert pdrm.parse(to_text(machine)) == machine
     assert pdrm.parse('regex two\n"a" "b"').name == "two"
     file.write_text('regex\ncomplete x 1\n"a"\n')
-    with pytest.raises(BadSetting, match="no rules"):
+    with pytest.raises(BadSetting, match="no rules") as caught:
         pdrm.load(file)
+    assert str(caught.value.where) == f"{file}:2:1"

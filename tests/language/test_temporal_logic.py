@@ -5,6 +5,7 @@ import pytest
 import pdrm
 from pdrm.errors import BadSetting, CannotRead, EarlyAcceptance, TooDeep, TooLarge, TooManyCases, UnknownEvent
 from pdrm.language import PATTERNS, parse_word
+from pdrm.language.logic import acceptors
 from pdrm.language.logic.temporal_formulas import parse_formula, subformulas
 from proofs.logic import PATTERN_TREES, text_of
 
@@ -50,11 +51,40 @@ def test_operators_bind_as_they_should():
         ("N a", "WX a"),
         ("last", "!X true"),
         ("first", "!Y true"),
+        ("a & (b & a) & c & true", "a & b & c"),
+        ("a & a", "a"),
+        ("a & b & !true", "false"),
+        ("a & ~b", "a & !b"),
     ):
         assert parse_formula(one) is parse_formula(other), one
     named = pdrm.from_ltlf('F "F" & F "last"', events=["F", "last"])
     assert accepts(named, "F last", "last") == [True, False]
     assert accepts(pdrm.from_ltlf("F last", events=["last"]), "- last", "-") == [True, False]
+
+
+def test_formulas_as_text():
+    for text, shown in (
+        ("X a & Y b", "(X a & Y b)"),
+        ("true U !a", "(true U !a)"),
+        ("a S X !b", "(a S X !b)"),
+        ("a & !(b & c)", "(a & !(b & c))"),
+    ):
+        assert str(parse_formula(text)) == shown
+        assert parse_formula(shown) is parse_formula(text)
+
+
+def test_the_arguments_of_a_pattern_take_the_place_of_its_letters():
+    assert parse_formula("chain_response(call, answer | b)") is parse_formula("G(call -> X(answer | b))")
+    assert parse_formula("precedence(b, a)") is parse_formula("!a W b")
+    assert parse_formula("last(X a)") is parse_formula("F(X a & last)")
+
+
+def test_a_formula_that_names_the_last_label_is_not_about_the_past_alone():
+    """`O a` is about the last label that was read, `O a & last` about the first, which must then be the last too."""
+    past, first = (pdrm.from_ltlf(text, accept="end") for text in ("O a", "O a & last"))
+    assert accepts(past, "a end", "a - end", "- a end", "- end") == [True, True, True, False]
+    assert accepts(first, "a end", "a - end", "- a end", "- end") == [True, False, False, False]
+    assert accepts(pdrm.from_ltlf("first & a", accept="end"), "a end", "- a end") == [True, False]
 
 
 def test_rewards_and_failure():
@@ -116,7 +146,10 @@ FAULTS = {
     "respons(a, b)": (CannotRead, 1, "no pattern"),
     "response(a)": (CannotRead, 1, "takes 2 arguments, not 1"),
     "F a)": (CannotRead, 4, "complete before `)`"),
-    "(a": (CannotRead, 3, "`)` is missing"),
+    "(a": (CannotRead, 3, "`)` is missing before the end"),
+    "response(a, b c)": (CannotRead, 15, "`)` is missing before `c`"),
+    'a "b"': (CannotRead, 3, "complete before `b`"),
+    "a~b": (CannotRead, 2, "complete before `~`"),
     "U a": (CannotRead, 1, "is an operator"),
     "[a]": (CannotRead, 1, "cannot stand in a formula"),
     'F "a b"': (CannotRead, 3, "cannot stand in a formula"),
@@ -126,6 +159,7 @@ FAULTS = {
     "!" * 200 + "a": (TooDeep, 101, "nested more than"),
     "(" * 200 + "a" + ")" * 200: (TooDeep, 52, "nested more than"),
     "a & " * 2400 + "a": (None, 0, ""),
+    "a&" * 2600 + "a": (TooLarge, 5_001, "more than 5,000 words and signs"),
     "a & " * 2600 + "a": (TooLarge, 10_001, "characters long"),
 }
 
@@ -141,6 +175,34 @@ def test_faulty_formulas_are_refused_with_a_place():
         assert message in error.message, text
         assert (error.where.line, error.where.column) == (1, column), text
         assert error.fix
+
+
+def test_carets_and_fixes_point_at_what_is_wrong():
+    for text, width, fix in (
+        ("F a | F long", 4, "`a`"),
+        ('F a | F "long"', 6, "`a`"),
+        ("response(a, b", 1, "line 1, column 9"),
+        ("a &\n(b", 1, "line 2, column 1"),
+        ("a b", 1, "join"),
+        ("a) b", 1, "close"),
+    ):
+        with pytest.raises(pdrm.PdrmError) as caught:
+            pdrm.from_ltlf(text, events=["a", "b"])
+        assert fix in caught.value.fix, text
+        assert f" {'^' * width}\n" in str(caught.value), text
+
+
+def test_many_events_are_no_trouble_and_many_operators_are(monkeypatch):
+    names = [f"a{n}" for n in range(100)]
+    assert pdrm.from_ltlf(f"F({' | '.join(names)})", exclusive=[names]).events == tuple(names)
+    lines = "&\n".join(f"(F a | {'X ' * 60}b{n})" for n in range(4))
+    with pytest.raises(TooLarge, match="more than 200 different temporal operators") as caught:
+        pdrm.from_ltlf(lines)
+    assert (str(caught.value.where), bool(caught.value.fix)) == ("<formula>:1:1", True)
+    monkeypatch.setattr(acceptors, "MOST_RULES", 2)
+    with pytest.raises(TooLarge, match="more than 2 rules") as caught:
+        pdrm.from_ltlf("F(a & X F(b & X F(c & X F(d & X F e))))")
+    assert (str(caught.value.where), bool(caught.value.fix)) == ("<formula>:1:1", True)
 
 
 def test_formulas_that_would_take_for_ever_are_refused_soon():
@@ -183,6 +245,18 @@ def test_options_that_cannot_be():
             make(7)
     with pytest.raises(BadSetting, match="says that the word is complete"):
         pdrm.from_ltlf("F end", accept="end")
+
+
+def test_a_formula_has_no_parts_to_complete(tmp_path):
+    file = tmp_path / "task.ltlf"
+    file.write_text("complete a 1\nF a\n")
+    with pytest.raises(BadSetting, match="no parts") as caught:
+        pdrm.load(file)
+    assert (caught.value.where.file, bool(caught.value.fix)) == (str(file), True)
+    file.write_text("events a\n")
+    with pytest.raises(CannotRead, match="a formula is missing") as caught:
+        pdrm.load(file)
+    assert (caught.value.where.line, caught.value.where.column) == (1, 1)
 
 
 def test_files(tmp_path, pdrm):
