@@ -1,9 +1,12 @@
 """Machines from context-free grammars: what they accept and pay, as calls and as files."""
 
+import re
+from itertools import product
+
 import pytest
 
 import pdrm
-from pdrm.errors import Undecidable
+from pdrm.errors import BadGrammar, BadReward, BadSetting, CannotRead, DuplicateName, TooLarge, Undecidable
 from pdrm.language import parse_word, to_text
 
 PAIRS = 'start: pair*\npair: "open" pair* "close"'
@@ -11,6 +14,10 @@ PAIRS = 'start: pair*\npair: "open" pair* "close"'
 
 def states(machine, *words):
     return [machine.run(parse_word(word)).after.state for word in words]
+
+
+def rewards(machine, word):
+    return [step.reward for step in machine.run(parse_word(word)).steps[1:]]
 
 
 def test_a_word_is_complete_at_its_end_or_as_soon_as_it_can_be():
@@ -113,3 +120,252 @@ def test_what_cannot_be_decided_is_shown_with_words():
         assert (one == other == ambiguous) if ambiguous else (one != other and one.startswith(caught.value.shared))
         assert other.startswith(caught.value.shared)
         assert caught.value.where.line
+
+
+def test_expressions_are_those_of_re():
+    """Read top-down, and bottom-up behind a beginning that two alternatives share."""
+    for text in (
+        '"a"? ("b" "c") ~ 2',
+        '"a" ~ 1..3 "b"',
+        '("a" | "b" "c") ~ 0..2 "c" "c"',
+        '("a"+)? "b"',
+        '("a"?)+ "b"',
+        '"b" "a"+',
+        '("a"? "b")* "c"',
+        '["a" "b"] ["c"]',
+        '"a"? "b"? "c"? "d"? "e"? "f"* "g"',
+        '("a" | ("b" | "c")) "b" ("a" | "b" | "c")',
+        '("a"\n"b") "c"',
+    ):
+        pattern = text.replace("[", "(").replace("]", ")?").replace("..", ",")
+        pattern = re.sub(r"~ ([\d,]+)", r"{\1}", re.sub(r'["\n]', "", pattern)).replace(" ", "")
+        machines = [pdrm.from_grammar(f"start: {rest}", accept="end") for rest in (text, f'"k" {text} | "k" "j"')]
+        events = sorted(set(re.findall("[a-g]", text)))
+        for letters in (
+            letters for size in range(5 if len(events) < 4 else 4) for letters in product(events, repeat=size)
+        ):
+            word = " ".join((*letters, "end"))
+            found = [machines[0].run(parse_word(word)).accepted, machines[1].run(parse_word(f"k {word}")).accepted]
+            assert found == [re.fullmatch(pattern, "".join(letters)) is not None] * 2, (text, word)
+
+
+def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_once():
+    nested = 'start: q | "a"\nq: "b" | "b" q "a"'  # which events may follow `q` depends on how deep it is
+    paid = pdrm.from_grammar(nested, accept="end", reward=5, fail=-1, step=-0.5)
+    assert rewards(paid, "b b a end") == [-0.5, -0.5, -0.5, 4.5]
+    assert [rewards(paid, word) for word in ("b a", "b b end")] == [[-0.5, -1.5], [-0.5, -0.5, -1.5]]
+    assert states(paid, "b a", "b b end", "b end", "a end") == ["lost", "lost", "done", "done"]
+    assert states(pdrm.from_grammar(nested, accept="end"), "b a", "b b end", "b end") == ["lost", "lost", "done"]
+    passes = pdrm.from_grammar(nested, accept="end", fail="ignore")
+    assert states(passes, "b a end", "b b end a end", "b b end") == ["done", "done", "read"]
+    parts = pdrm.from_grammar(nested, accept="end", complete={"q": 1}, fail=-1)
+    assert [rewards(parts, word) for word in ("b b a end", "b a")] == [[0, 0, 2, 1], [0, -1]]
+    assert rewards(pdrm.from_grammar('start: "c"+ "d"* "d"', accept="end", reward=3), "c d d end") == [0, 0, 0, 3]
+
+
+def test_parts_pay_when_it_is_certain_that_they_are_complete():
+    for text, word, paid in (
+        ('start: "a" part\npart: "b" "c"', "a b c", [0, 0, 12]),  # both at once, and the whole word
+        ('start: "s" part "x"\npart: "a" "b"?', "s a x", [0, 0, 12]),
+        ('start: "s" part "x"\npart: "a" "b"?', "s a b x", [0, 0, 1, 11]),
+        ('start: "s" part last "x"\npart: "a" "b"?\nlast: "c"?', "s a x", [0, 0, 112]),
+        ('start: "s" part last "x"\npart: "a" "b"?\nlast: "c"?', "s a c x", [0, 0, 101, 11]),
+        ('start: "a" "a"\n | "a" part "x"\npart: "b" | "b" "c"', "a b x", [0, 0, 12]),
+    ):
+        given = {"part": 1, "start": 10, "last": 100}
+        machine = pdrm.from_grammar(text, complete={name: given[name] for name in given if f"{name}:" in text})
+        assert rewards(machine, word) == paid
+
+
+def test_parts_that_may_be_missing_at_the_beginning():
+    text = 'start: n m u | "x" u | "x" "k"\nn: "p" |\nm: "q" |\nu: a b\na: "s" |\nb: "v" |'
+    assert states(pdrm.from_grammar(text), *"pqsvxk") == ["done"] * 5 + ["lost"]
+
+
+def test_a_word_that_pays_nothing_is_complete_all_the_same():
+    machine = pdrm.from_grammar('start: "a" q "b" ("b" | q)\nq: "a" | "a" "a"', accept="end", reward=0)
+    words = "a a b b end", "a a a b a end", "a a b end", "a a b a a end", "a b b end"
+    assert states(machine, *words) == ["done", "done", "lost", "done", "lost"]
+
+
+def test_names_that_machines_use_themselves():
+    for name in ("read", "done", "lost", "where", "z", "end"):
+        machine = pdrm.from_grammar(f'start: {name} | "a"\n{name}: "b" | "b" {name} "a"', accept="end")
+        assert states(machine, "b b a end", "b a end") == ["done", "lost"]
+        assert machine.start == "read"
+        others = [state for state in machine.states if state not in ("read", "lost")]
+        assert [state.startswith(name) for state in others] == [True] * 3
+        assert pdrm.parse(to_text(machine)) == machine
+    machine = pdrm.from_grammar('start: "z" "." "#" "z"* "eps."')
+    assert states(machine, "z . # z eps.", "z . # eps.", "z # . eps.") == ["done", "done", "lost"]
+    assert pdrm.parse(to_text(machine)) == machine
+
+
+def test_stack_symbols_are_called_as_the_grammar_calls_them():
+    for text, names in (
+        ('start: ("a" | ("b" | "c")) "x" ("a" | "b" | "c")', {"x", "a∨b∨c_"}),
+        ('start: "a" part* "stop" | "b" "stop"\npart: "c"', {"part…stop"}),
+        ('start: "n" "a"? "b"? "c"? "d"? "e"? "f"* "g"* "n" | "n" "m"', {"n", "f*", "f⁺", "g⁺"}),
+        ('start: "s" ' + "(" * 14 + '"a"' + "".join(f'? "b{n}")' for n in range(14)) + '? "z"', {"b0", "b13"}),
+    ):
+        assert names <= set(pdrm.from_grammar(text).stack)
+
+
+def test_guards_that_share_labels():
+    groups = (("a", "x", "y"), ("t", "x", "y"))
+    either = pdrm.from_grammar('start: "a" "x" | "a & t" "y"', exclusive=groups)
+    assert states(either, "a x", "a+t x", "a+t y", "a y", "t a - x") == ["done", "done", "done", "lost", "done"]
+    with pytest.raises(BadGrammar, match=r"`a\+t`"):
+        pdrm.from_grammar('start: "a" "x" | "a & t" "y"', exclusive=groups, complete={'"a"': 1})
+    with pytest.raises(Undecidable) as caught:
+        pdrm.from_grammar('start: "a" "x" | "a & t" "x"', exclusive=groups)
+    assert caught.value.words == ("a+t x", "a+t x")
+
+
+def test_labels_that_no_guard_holds_for_are_passed_over():
+    for text, words in (
+        ('start: "a & !b" "c"', {"a c": "done", "a+b c": "lost", "a+b b a - a+b c": "done"}),
+        ('start: "!a" "!a"', {"a - a -": "done", "a a": "read"}),
+        ('start: "a" "!a" "a"', {"a - a": "done", "a a": "lost"}),  # there are no other labels
+        ('start: ("{a}" | "{b}") "c"', {"a c": "done", "b c": "done", "a+b - b c": "done", "c": "lost"}),
+    ):
+        machine = pdrm.from_grammar(text, exclusive=())
+        assert {word: machine.run(parse_word(word)).after.state for word in words} == words
+
+
+def test_an_event_that_fits_most_tops_is_wrong_at_the_others():
+    text = 'start: pair*\npair: "o" pair* "c" | "p" pair* "d" | "q" pair* "e" | "lit" "x"'
+    words = "o lit x c end", "lit o", "lit o x end", "lit p x q e end"
+    assert states(pdrm.from_grammar(text, accept="end"), *words) == ["done", "lost", "lost", "lost"]
+    assert states(pdrm.from_grammar(text, accept="end", fail="ignore"), *words) == ["done", "read", "done", "done"]
+    paid = pdrm.from_grammar(text, accept="end", fail=-3, step=-1)
+    assert [rewards(paid, word) for word in ("lit o", "lit q")] == [[-1, -4]] * 2
+    assert len(paid.transitions) == 11  # one rule for what all tops but `x` do, and one for `x`
+
+
+def test_grammars_with_many_events():
+    events = [f"e{number}" for number in range(65)]
+    item = " | ".join(f'"{event}"' for event in events)
+    bottom_up = pdrm.from_grammar(f'start: item "x" | item "y"\nitem: {item}')
+    assert states(bottom_up, "e3 x", "e64 y", "x", "e3 e4") == ["done", "done", "lost", "lost"]
+    sixteen = " ".join(f'"y{number}"? ({item})' for number in range(16))
+    top_down = pdrm.from_grammar(f'start: {sixteen} "w"?')
+    assert states(top_down, "e3 " * 16, "e3 y1 " + "e4 " * 15, "e3 " * 15) == ["done", "done", "read"]
+
+
+def test_conflicts_are_shown_with_the_shortest_words():
+    both = 'one: "a"\ntwo: "a"'
+    for text, line, words, shared in (
+        (f"start: one | two\n{both}", 3, ("a", "a"), "a"),
+        (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3, ("a b c c", "a b d d"), "a b"),
+        (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, ("a b c", "a b d"), "a b"),
+        (f'start: one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}', 3, ("a b d e",) * 2, "a b"),
+        (f'start: "p" x | "q" "q" "q" x\nx: one "b" "c" | two "b" "d"\n{both}', 4, ("p a b c", "p a b d"), "p a b"),
+        ('start: "b"+ "b" "b" "a"', 1, ("b b b a", "b b b b a"), "b b b"),
+        ('start: "s" rest\nrest: ("b"+) ~ 2 "c"', 2, ("s b b b c",) * 2, "s b b b"),
+        ('start: "s" rest\nrest: "b"* "b"* "c"', 1, ("s b b c",) * 2, "s b b c"),
+    ):
+        with pytest.raises(Undecidable) as caught:
+            pdrm.from_grammar(text)
+        assert (caught.value.where.line, caught.value.shared) == (line, shared), text
+        assert tuple(sorted(caught.value.words)) == words, text
+        assert all(f"`{word}`" in caught.value.message for word in words)
+        assert caught.value.fix
+
+
+def test_conflicts_that_only_long_words_show_have_a_place():
+    both = 'one: "a"\ntwo: "a"'
+    chains = [f"{name}{number}: {name}{number + 1}" for name in "pq" for number in range(60)]
+    for text, line in (
+        (f'start: ("x" ~ 201) (one "b" "c" | two "b" "d")\n{both}', 3),
+        (f'start: one "b" "c" | two "b" "d" ("x" ~ 201)\n{both}', 3),
+        ("\n".join(("start: p0 | q0", *chains, 'p60: "a"', 'q60: "a"')), 123),
+    ):
+        with pytest.raises(Undecidable) as caught:
+            pdrm.from_grammar(text)
+        assert (caught.value.where.line, bool(caught.value.fix)) == (line, True)
+
+
+def test_faults_have_a_line_a_column_and_a_fix():
+    nine = " ".join(f'"e{number}"' for number in range(9))
+    for text, options, kind, place in (
+        ('start: rest\nrest: "b"\nrest: "c"', {}, DuplicateName, (3, 1, 4)),
+        ('start: "a"\n"b"', {}, BadGrammar, (2, 1, 3)),
+        ('"b"\nstart: "a"', {}, BadGrammar, (1, 1, 3)),
+        ('other: "a"', {}, BadGrammar, (1, 1, 5)),
+        ('start: "a"\n  | "b" ~', {}, BadGrammar, (2, 9, 1)),
+        ('start: "b" ~ 3..2', {}, BadGrammar, (1, 12, 1)),
+        ('start: "b" ~ 1001', {}, BadGrammar, (1, 12, 1)),
+        ('start: ["a" | "b" "c"', {}, BadGrammar, (1, 8, 1)),
+        ('start: ("a" | "b" ] "c"', {}, BadGrammar, (1, 19, 1)),
+        ('start: "a"\n  | "b" nothing', {}, BadGrammar, (2, 9, 7)),
+        ('start: "a" | (loop | loop "b") "c"\nloop: "x" loop', {}, BadGrammar, (2, 1, 4)),
+        ("start:", {}, BadGrammar, (1, 1, 5)),
+        ('start: "c"\n  | "a & b"', {}, BadGrammar, (2, 5, 7)),
+        ('start: "c" "false"', {}, BadGrammar, (1, 12, 7)),
+        ('start: "c"\n  | "b" "end"', {"accept": "end"}, BadGrammar, (2, 9, 5)),
+        (f"start: {nine}", {"exclusive": ()}, TooLarge, (1, 1, 5)),
+        ('start: "a"\n' + f"  {'|' * 9_000}\n" * 3, {}, TooLarge, (4, 1, 1)),
+        ("start: " + ('"a" ' * 1_000 + "\n ") * 6, {}, TooLarge, (6, 2, 3)),
+    ):
+        with pytest.raises(kind) as caught:
+            pdrm.from_grammar(text, **options)
+        where = caught.value.where
+        assert (where.line, where.column, where.width) == place, text
+        assert where.text == text.split("\n")[where.line - 1]
+        assert caught.value.fix
+    with pytest.raises(BadGrammar) as caught:
+        pdrm.parse('start: "c"\n  | "a & "', "mine.grammar")
+    where = caught.value.where
+    assert (str(where), where.text) == ("mine.grammar:2:9", '  | "a & "')
+    for text in ("", "reward 1\nstep 2"):
+        with pytest.raises(BadGrammar) as caught:
+            pdrm.parse(text, "empty.grammar")
+        assert str(caught.value.where) == "empty.grammar"
+
+
+def test_header_lines():
+    text = (
+        'grammar\nevents k\nexclusive a b\ncomplete start "b" 2\nexclusive\nevents l\ncomplete "a" 0.5\nexclusive c k\n'
+    )
+    machine = pdrm.parse(f'{text}start: "a" "b" "c"')
+    assert (machine.events, machine.exclusive) == (("a", "b", "c", "k", "l"), (("a", "b"), ("c", "k")))
+    assert rewards(machine, "a+l k b c") == [0.5, 0, 2, 3]
+    assert pdrm.parse('exclusive\nstart: "a" "b"', "m.grammar").exclusive == ()
+    ignoring = pdrm.parse('accept end\nfail ignore\nreward 2\nstart: "a"', "m.grammar")
+    assert rewards(ignoring, "end a end") == [0, 0, 2]
+
+
+def test_faults_of_header_lines_have_a_place():
+    for lines, kind, place in (
+        ("accept soon", CannotRead, (1, 1, 6)),
+        ("  reward", CannotRead, (1, 3, 6)),
+        ("reward 1\n  reward 2", DuplicateName, (2, 3, 6)),
+        ("complete 2", CannotRead, (1, 1, 8)),
+        ("step 1\nevents", CannotRead, (2, 1, 6)),
+        ("reward 1\nstep x1", BadReward, (2, 6, 2)),
+        ("complete start x", BadReward, (1, 16, 1)),
+        ("complete stat 2", BadSetting, (1, 10, 4)),
+    ):
+        with pytest.raises(kind) as caught:
+            pdrm.parse(f'{lines}\nstart: "a"', "mine.grammar")
+        where = caught.value.where
+        assert (where.file, where.line, where.column, where.width) == ("mine.grammar", *place), lines
+        assert caught.value.fix
+    assert "`start`" in caught.value.fix
+
+
+def test_settings_that_do_not_exist_or_are_not_finite():
+    endless = float("inf")
+    for options, kind, named in (
+        ({"accept": "soon"}, BadSetting, "accept"),
+        ({"fail": "soon"}, BadSetting, "fail"),
+        ({"reward": endless}, BadReward, "reward"),
+        ({"step": -endless}, BadReward, "step"),
+        ({"fail": float("nan")}, BadReward, "fail"),
+        ({"complete": {"start": endless}}, BadReward, "complete start"),
+        ({"complete": {'"b"': 1}}, BadSetting, '"b"'),
+    ):
+        with pytest.raises(kind, match=f"`{named}`") as caught:
+            pdrm.from_grammar('start: "a"', **options)
+        assert caught.value.fix

@@ -88,8 +88,9 @@ def test_faulty_expressions_are_refused_with_a_place():
         assert caught.value.fix
     with pytest.raises(BadGrammar, match="ends every word"):
         pdrm.from_regex('"a" "end"', accept="end")
-    with pytest.raises(TooLarge, match="words and signs"):
-        pdrm.from_regex('"a"\n' * 30_000)
+    with pytest.raises(TooLarge, match="words and signs") as caught:
+        pdrm.from_regex(f"{'|' * 9_000}\n" * 3)
+    assert (caught.value.where.line, caught.value.where.column) == (3, 2_001)
 
 
 def test_files(tmp_path):

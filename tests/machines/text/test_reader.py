@@ -2,8 +2,12 @@
 
 import pytest
 
-from pdrm.errors import PdrmError
+from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
+from pdrm.language.document import Document, Header
+from pdrm.language.json_form import read_json
 from pdrm.language.loading import load, parse, parse_word, save
+from pdrm.language.source import Line
+from pdrm.language.syntax import Word
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -187,3 +191,34 @@ def test_otherwise_has_its_place():
     for what in ("error", "stay 1", "go u 1"):
         machine = parse(f"events a\nstart u\notherwise {what}\nu -> u : a, 1\n", "m.pdrm")
         assert (str(machine.otherwise), str(machine.otherwise.where)) == (what, "m.pdrm:3:1")
+
+
+def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = HEAD + "u -> f : a, # / #, 1"
+    for call, given, kind, fix in (
+        (load, text, CannotOpen, "pdrm.parse(text)"),
+        (load, "letter", CannotOpen, 'pdrm.catalogue("letter")'),
+        (parse, "letter.pdrm", CannotRead, 'pdrm.load("letter.pdrm")'),
+        (parse, "pairs.grammar", CannotRead, 'pdrm.load("pairs.grammar")'),
+    ):
+        with pytest.raises(kind) as caught:
+            call(given)
+        assert fix in caught.value.fix
+    (tmp_path / "letter").write_text(text)
+    assert load("letter").transitions == parse(text).transitions
+
+
+def test_twenty_thousand_header_lines_and_names_on_one_are_the_most():
+    form = '{{"pdrm": 1, "start": "u", "otherwise": {{"do": "error"}}, "rules": [], "events": [{}"a"]}}'
+    document = read_json(form.format('"a", ' * 19_999), "m.json")
+    assert [len(header.words) for header in document.lines("events")] == [20_000]
+    with pytest.raises(TooLarge) as caught:
+        parse(form.format('"a", ' * 20_000), "m.json")
+    assert caught.value.where.file == "m.json"
+    document = Document("m.pdrm")
+    for number in range(1, 20_001):
+        document.add_header(Header(Word("events", Line("m.pdrm", number, "events").at(1, 6)), ()))
+    with pytest.raises(TooLarge) as caught:
+        document.add_header(Header(Word("events", Line("m.pdrm", 20_001, "events").at(1, 6)), ()))
+    assert str(caught.value.where) == "m.pdrm:20001:1"
