@@ -52,10 +52,14 @@ prove: .venv/dev.done ## check the promises on random cases for a while (PROVE=5
 
 # Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
 COVERED := machines language product analysis
-PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py tests/analysis
+DOSES := exactness every_stack shaping sufficient_k summaries task_findings values witnesses_at_any_height
+BESIDE := tests/cli/test_check_k.py tests/cli/test_solve.py $(DOSES:%=tests/proofs/test_small_doses.py::test_%)
+PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py \
+	tests/product/test_potentials.py::test_kernels_keep_the_same_values_on_stacks tests/product/test_summaries.py tests/analysis \
+	tests/proofs/test_small_doses.py::test_summaries
 coverage: .venv/dev.done ## which branches of machines/, language/, product/ and analysis/ the tests take; fails below 95 % of any of them
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(wildcard $(COVERED:%=tests/%)) $(COVERED:%=src/pdrm/%)
+	$(BIN)/coverage run -m pytest $(wildcard $(COVERED:%=tests/%)) $(COVERED:%=src/pdrm/%) $(BESIDE)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not compiled' -W 'ignore:overflow encountered in scalar' $(PLAIN)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report

@@ -6,9 +6,10 @@ import time
 import pytest
 
 import pdrm
+from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import names
 from pdrm.language.loading import catalogue_names
-from pdrm.product import inspect_task
+from pdrm.product import inspect_task, task_findings
 from pdrm.task import pushdown_machine
 
 HEADER = "name m\nevents u d l r t x\nexclusive u d l r\nstack # a\nstart s\nfinal done\notherwise stay {}\n"
@@ -66,6 +67,29 @@ def test_it_ends_in_time():
     machine.findings()
     inspect_task(pdrm.Task("maze-10x10", machine))
     assert time.process_time() - begun < 15
+
+
+def test_where_the_budget_does_not_last_nothing_is_said(monkeypatch):
+    going_on, unreachable = WRONG[4], WRONG[5]
+    for name, least, asked in (("MOST_NODES", 1, (going_on, unreachable)), ("MOST_SWEEPS", 2, (going_on,))):
+        with monkeypatch.context() as patch:
+            patch.setattr(task_findings, name, least)
+            assert [inspect_task(task(*one[1:])) for one in asked] == [[]] * len(asked), name
+
+
+def test_moves_that_are_not_defined_are_no_way_to_an_end():
+    """With `otherwise error` nothing is said of what follows a label that has no move: at the start, or later."""
+    text = "name m\nevents u t x\nexclusive u t x\nstack #\nstart s\nfinal done\notherwise error\n"
+    rules = "s -> s : u, # / #, 1\ns -> done : t, # / #, -1\n"
+    arrays = [[0, 0, 0]], [[0, 1, 2]], [("u",), ("t",), ("x",)]
+    found = {
+        label: [
+            one.code
+            for one in inspect_task(pdrm.Task(from_arrays("w", *arrays, step_limit=9, start_label=label), text + rules))
+        ]
+        for label in (-1, 0, 2)
+    }
+    assert found == {-1: ["W0606"], 0: ["W0606"], 2: ["W0608"]}
 
 
 def test_the_command_says_so(pdrm, tmp_path):

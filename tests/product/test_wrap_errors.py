@@ -1,6 +1,7 @@
 from collections import deque
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
@@ -19,6 +20,7 @@ from pdrm.errors import (
     UnknownEvent,
     UnknownMachine,
 )
+from pdrm.product.observation import Window
 from tests.product.tasks import COINS, Script, corridor, shopping
 
 A = frozenset("A")
@@ -230,3 +232,41 @@ def test_observations_outside_of_their_space_are_refused(form):
         env = pdrm.wrap(moved, "letter", lambda *_: set(), **form)
         with pytest.raises(CannotWrap, match="is not in the environment's Discrete"):
             env.reset(seed=0)
+
+
+def test_numbers_outside_of_their_space_are_refused_and_others_have_their_bit():
+    class Dials(Script):
+        observation_space = gymnasium.spaces.MultiDiscrete([3, 2])
+
+        def reset(self, **given):
+            return np.array(self.ends), super().reset(**given)[1]
+
+    seen = pdrm.wrap(Dials([A], (2, 1)), "letter", "info", flatten=True).reset()[0]
+    assert seen[:5].tolist() == [0, 0, 1, 0, 1]
+    with pytest.raises(CannotWrap, match="is not in the environment's MultiDiscrete"):
+        pdrm.wrap(Dials([A], (2, 2)), "letter", "info", flatten=True).reset()
+
+
+def test_an_observation_that_cannot_be_read_is_not_blamed_on_the_labelling():
+    class Odd(Script):
+        observation_space = gymnasium.spaces.Box(0, 1, (1,))
+
+        def reset(self, **given):
+            return "odd" if self.ends == "reset" else [0.5], super().reset(**given)[1]
+
+        def step(self, action):
+            return "odd", *super().step(action)[1:]
+
+    with pytest.raises(ValueError, match="odd") as caught:
+        pdrm.wrap(Odd([A, A], "reset"), "letter", "info", flatten=True).reset()
+    assert not getattr(caught.value, "__notes__", [])
+    env = pdrm.wrap(Odd([A, A]), "letter", "info", flatten=True)
+    env.reset()
+    with pytest.raises(ValueError, match="odd") as caught:
+        env.step(0)
+    assert not getattr(caught.value, "__notes__", [])
+
+
+def test_what_is_no_view_is_refused():
+    with pytest.raises(BadSetting, match="is not a view of the stack"):
+        Window(COINS, "top")

@@ -1,0 +1,343 @@
+"""Summaries beside a brute force: however little room there is, however high the stack, however many steps it takes to pop a symbol."""
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+from pdrm.domains.array_domain import from_arrays
+from pdrm.errors import BadSetting, ProductTooLarge
+from pdrm.language.loading import parse
+from pdrm.machines.tables import step_table, tabulate
+from pdrm.product.summaries import exact_operators, operators
+from pdrm.product.summaries.exact_operators import Powers, TooLarge, keep_highest, solve_exactly
+from pdrm.product.summaries.heads import measure_silence
+from pdrm.product.summaries.operators import Summaries, world_of
+from pdrm.product.summaries.summary_kernel import NONE, World
+from pdrm.task import Task
+from proofs.summaries import draw_case
+
+LABELS = [frozenset(), frozenset({"push"}), frozenset({"go"}), frozenset({"pop"})]
+WALK, PUSH, GO, POP = range(4)
+
+
+def table_of(rules, otherwise="stay 0"):
+    header = (
+        f"name m\nevents push go pop\nexclusive push go pop\nstack # a b\nstart u\nfinal end\notherwise {otherwise}\n"
+    )
+    return tabulate(parse(header + rules), LABELS)
+
+
+def ring(places, paid):
+    """Walk to the next place, push, go, or pop, which costs something at most places."""
+    shape = places, 4
+    walk = [[(place + 1) % places, place, place, place] for place in range(places)]
+    reward = np.zeros(shape)
+    reward[:, POP] = paid
+    label = np.tile(np.arange(4), (places, 1))
+    return World(np.array(walk, np.int32), label.astype(np.int32), reward, np.zeros(places, np.bool_))
+
+
+TOWER = (
+    "u -> u : push, z / a z, -10\nu -> v : go, z / z, 0\n"
+    "v -> u : pop, a / eps, 1\nv -> v : go, b / a a, 0\nv -> end : pop, # / #, 0\n"
+)
+"""Down from a tower of `a`, by `go` and `pop` in turn; a `b` becomes two of them; pushing never pays."""
+
+
+def tower_values(paid, discount, height):
+    """[place, state]: the values with `a` so often above `#`, level by level."""
+    places = len(paid)
+    below = np.zeros((places, 2))
+    for level in range(height + 1):
+        popped = np.array(paid) + ((1 + discount * below[:, 0]) if level else 0.0)
+        value = np.zeros((places, 2))
+        for _ in range(2 * places + 2):
+            ahead = discount * np.roll(value, -1, axis=0)
+            value[:, 1] = np.maximum(ahead[:, 1], popped)
+            value[:, 0] = np.maximum(ahead[:, 0], discount * value[:, 1])
+        below = value
+    return below
+
+
+def test_a_tower_with_many_exits_at_every_level():
+    """All of these are looked at for one value: more than there is room for at first, twice."""
+    paid, discount = [-1.0, -0.5, 0.0, -0.8, -0.1], 0.98
+    found = Summaries(ring(5, paid), table_of(TOWER), discount)
+    high, low = tower_values(paid, discount, 420), tower_values(paid, discount, 3)
+    for place, state in ((0, 0), (3, 1)):
+        assert found.value(place, state, (*(2,) * 420, 1)) == pytest.approx(high[place, state], abs=found.error + 1e-9)
+    for (place, state), value in np.ndenumerate(low):
+        assert found.value(place, state, (2, 2, 2, 1)) == pytest.approx(value, abs=found.error + 1e-9)
+        opened = discount * (low[place, 1] if state else discount * low[place, 1])
+        assert found.value(place, state, (3, 2, 1)) == pytest.approx(opened, abs=found.error + 1e-9)
+
+
+def chain(labels, paid):
+    """Nothing to choose: from place to place, and from the last to the first."""
+    following = np.roll(np.arange(len(labels), dtype=np.int32), -1)[:, np.newaxis]
+    columns = np.array(labels, np.int32)[:, np.newaxis], np.array(paid, np.float64)[:, np.newaxis]
+    return World(following, *columns, np.zeros(len(labels), np.bool_))
+
+
+def play(world, table, discount, place, state, stack):  # noqa: PLR0917 - a configuration
+    """What following the only action pays, as long as it can be seen in a number."""
+    total = 0.0
+    for t in range(60):
+        if state >= table.first_final:
+            break
+        state, stack, paid = step_table(table, state, stack, int(world.label[place, 0]))
+        total += discount**t * (paid + world.reward[place, 0])
+        place = int(world.next[place, 0])
+    return total
+
+
+def test_pops_so_late_that_what_is_below_does_not_count():
+    """With a discount of 0.05 what is more than 15 steps away cannot be seen in a number."""
+    rules = "u -> u : pop, a / eps, 1\nu -> u : pop, b / a a, 2\nu -> end : pop, # / #, 5\n"
+    opening = (
+        "u -> v : go, z / z, 1\nu -> u : pop, z / a z, 0\n"
+        "v -> u : push, b / a b, 2\nv -> u : pop, a / eps, 1\nv -> u : pop, b / eps, 3\n"
+    )
+    for places, discount, given, begin in (
+        (20, 0.05, rules, {}),
+        (14, 0.05, rules, {}),
+        (9, 0.05, rules, {}),
+        (3, 0.0, rules, {}),
+        (2, 0.3, rules, {}),
+        (16, 0.05, opening, {0: PUSH, 2: GO}),
+    ):
+        labels = [begin.get(place, WALK) for place in range(places - 1)] + [POP]
+        world, table = chain(labels, [1.0] + [-0.5] * (places - 1)), table_of(given, "stay -0.25")
+        found = Summaries(world, table, discount, precision=1e-12)
+        for stack in ((1,), (2, 1), (3, 1), (3, 2, 3, 3, 1), ()):
+            for place, state in np.ndindex(places, table.first_final):
+                expected = play(world, table, discount, place, state, stack)
+                assert found.value(place, state, stack) == pytest.approx(expected, abs=found.error + 1e-9), (
+                    places,
+                    stack,
+                )
+        assert found.error < 1e-9
+
+
+COSTS = (-8.0, -4.0, -2.0, -1.0, -0.5, -0.25)
+PATIENT = "u -> u : pop, a / eps, 0\nu -> u : pop, b / a a, 0\nu -> end : pop, # / #, 100\n"
+
+
+def patience():
+    """The longer one walks before a `pop`, the less it costs; it leads back to the first place."""
+    following = [[min(place + 1, 5), 0] for place in range(6)]
+    label, reward = np.tile(np.array([WALK, POP], np.int32), (6, 1)), [[0.0, cost] for cost in COSTS]
+    return World(np.array(following, np.int32), label, np.array(reward), np.zeros(6, np.bool_))
+
+
+def test_waiting_makes_it_cheaper():
+    """Six lines to one exit, each of them the best for some worth of what is below."""
+    discount = 0.9
+    found = Summaries(patience(), table_of(PATIENT), discount)
+    assert len(found.operator(0, 0, 2).lines) == 6
+    below = max(discount**t * (100 + cost) for t, cost in enumerate(COSTS))
+    for height in range(1, 40):
+        below = max(0.0, *(discount**t * (cost + discount * below) for t, cost in enumerate(COSTS)))
+        assert found.value(0, 0, (*(2,) * height, 1)) == pytest.approx(below, abs=found.error)
+
+
+def draw(random, count):
+    """Random worlds, tables and discounts, with configurations to ask for."""
+    for _ in range(count):
+        case, _ = draw_case(random, most=2)
+        world, table = world_of(case.domain.arrays), tabulate(case.machine, case.domain.labels)
+        symbols = range(1, table.move.shape[2])
+        asked = [
+            (place, random.randrange(table.first_final), tuple(random.choices(symbols, k=height)))
+            for place in range(len(world.terminal))
+            for height in (0, 1, 3, 9)
+        ]
+        yield world, table, float(case.discount), asked
+
+
+def test_values_do_not_depend_on_the_room(monkeypatch):
+    """With room for next to nothing at first, with pauses, looking at one symbol first, and with bounds that are cut short."""
+    small = {"FIRST_ROOM": 2, "VISITS_AT_ONCE": 3, "FIRST_SEEN": 2, "MOST_SWEEPS": 1}
+    towers = [(place, 0, (3, *(2,) * height, 1)) for place in range(3) for height in (0, 1, 12)]
+    # From place 1, which is asked about first, place 2 is never reached; from place 3 both are.
+    following, label = [[1, 2], [1, 1], [2, 2], [0, 0]], [[GO, POP], [POP, GO], [POP, GO], [WALK, WALK]]
+    apart = World(np.array(following, np.int32), np.array(label, np.int32), np.zeros((4, 2)), np.zeros(4, np.bool_))
+    both = table_of("u -> u : pop | go, a / eps, 1\n")
+    for world, table, discount, asked_for in [
+        (ring(3, [-1.0, -0.5, 0.0]), table_of(TOWER), 0.9, towers),
+        (patience(), table_of(PATIENT), 0.9, [(5, 0, (2, 2, 2, 1)), (0, 0, (3, 2, 1))]),
+        (apart, both, 0.9, [(1, 0, (2, 1)), (3, 0, (2, 2, 2, 2, 1))]),
+        *draw(Random(4), 6),
+    ]:
+        roomy = Summaries(world, table, discount)
+        expected = [roomy.value(*one) for one in asked_for]
+        with monkeypatch.context() as patch:
+            for name, value in small.items():
+                patch.setattr(operators, name, value)
+            tight = Summaries(world, table, discount)
+            before = tight.most
+            found = [tight.value(*one) for one in asked_for]
+            slack = roomy.error + tight.error
+            heads = np.ndindex(len(world.terminal), table.first_final, table.move.shape[2])
+            assert all(np.isfinite(tight.operator(*head).constant) for head in heads)
+        assert found == pytest.approx(expected, abs=slack + 1e-9)
+        assert tight.most >= before
+        assert tight.size.entries > 0
+
+
+def test_a_coarse_precision_says_so():
+    """Whatever is let go, the true value is within the error that is stated."""
+    patient, off = (patience(), table_of(PATIENT), 0.9, [(place, 0, (2, 3, 2, 2, 1)) for place in range(6)]), 0
+    for world, table, discount, asked in [patient, *draw(Random(11), 10)]:
+        coarse, fine = Summaries(world, table, discount, precision=0.2), Summaries(world, table, discount)
+        found = [coarse.value(*one) for one in asked]
+        for one, value in zip(asked, found, strict=True):
+            off += abs(value - fine.value(*one)) > fine.error
+            assert abs(value - fine.value(*one)) <= coarse.error + fine.error
+        stated = coarse.error
+        coarse.note(0)  # nothing has become known there
+        assert coarse.error == pytest.approx(stated)
+    assert off
+
+
+def nest(found, worth, place, state, symbols):
+    """The operator of each symbol, applied to what the one below it gives."""
+    if state >= found.table.first_final:
+        return 0.0
+    if not symbols:
+        return worth[place, state]
+    one = found.operator(place, state, symbols[0])
+    return one.at(lambda *e: nest(found, worth, *e, symbols[1:]), found.discount)
+
+
+def test_the_operator_of_several_symbols_is_the_composition_of_theirs():
+    random, composed = Random(7), 0
+    for world, table, discount, asked in [
+        (ring(4, [-1.0, -0.5, 0.0, -0.8]), table_of(TOWER), 0.9, [(0, 0, (2, 2, 2)), (3, 1, (2, 2))]),
+        *draw(random, 6),
+    ]:
+        found = Summaries(world, table, discount, precision=1e-12)
+        worth = {e: random.uniform(*found.range(*e)) for e in np.ndindex(len(world.terminal), table.first_final)}
+
+        largest = max(abs(bound) for e in worth for bound in found.range(*e))
+        for place, state, stack in asked:
+            symbols = stack[:3]
+            if not symbols:
+                continue
+            both = found.compose(place, state, symbols).at(lambda *e, worth=worth: worth[e], discount)
+            assert both == pytest.approx(nest(found, worth, place, state, symbols), abs=1e-7 * max(1.0, largest))
+            composed += len(symbols) > 1
+    assert composed > 10
+
+
+def test_the_operator_of_an_action_gives_its_value():
+    table = table_of(TOWER, "error")
+    world = ring(3, [-1.0, -0.5, 0.0])
+    world.next[2, WALK] = NONE  # not known
+    found, seen = Summaries(world, table, 0.9), 0
+    for place, state, stack in ((0, 0, (2, 2, 1)), (1, 1, (2, 1)), (2, 1, (2, 1)), (2, 0, (1,)), (2, 1, (1,))):
+        for action, value in enumerate(found.action_values(place, state, stack)):
+            one = found.action_operator(place, state, stack[0], action)
+            assert (one is None) == (value is None)
+            if one is not None:
+                below = one.at(lambda *e, stack=stack: found.worth(*e, stack[1:]), 0.9)
+                assert below == pytest.approx(value, abs=found.error)
+                seen += 1
+    assert seen > 5
+    assert found.compose(0, table.first_final, (2,)).at(lambda *_: 7.0, 0.9) == 0
+    assert found.undefined is not None
+
+
+def test_what_is_too_large_or_too_long_is_refused(monkeypatch):
+    world, table = chain([WALK, POP], [0.0, 0.0]), table_of("u -> end : pop, # / #, 0\n")
+    with pytest.raises(BadSetting, match="too close to 1"):
+        Summaries(world, table, 1 - 1e-9)
+    monkeypatch.setattr(operators, "MOST_HEADS", 5)
+    with pytest.raises(ProductTooLarge):
+        Summaries(world, table, 0.9)
+
+
+# --- In fractions
+
+
+def test_the_highest_lines_are_kept_and_no_others_are_needed():
+    random, power, dropped = Random(1), Powers(Fraction(2, 3)), 0
+    for _ in range(60):
+        lines = {t: Fraction(random.randint(-6, 6) + t, 2) for t in random.sample(range(6), 4)}
+        low, high = sorted(random.sample(range(-4, 9), 2))
+        floor = random.choice((None, Fraction(0)))
+        kept = keep_highest(lines, Fraction(low), Fraction(high), floor, power)
+        for worth in (Fraction(number, 4) for number in range(4 * low, 4 * high + 1)):
+            best, own = (max((c + power(t) * worth for t, c in some.items()), default=None) for some in (lines, kept))
+            assert best == own or (floor is not None and best <= floor)
+        dropped += len(kept) < len(lines)
+    assert dropped > 20
+
+
+COLLECT = """
+name collect
+events more less
+exclusive more less
+stack # B
+start u
+final done
+otherwise OTHERWISE
+u -> u : more, z / B z, 0
+u -> u : less, B / eps, 1
+u -> done : less, # / #, 1
+"""
+
+
+def collecting(otherwise="stay 0", label=((1, 2),)):
+    labels = [(), ("more",), ("less",)]
+    domain = from_arrays("room", [[0, 0]], label, labels, step_limit=9, events=("more", "less"))
+    return Task(domain, COLLECT.replace("OTHERWISE", otherwise))
+
+
+def test_ranges_of_worth_hold_however_they_are_rounded(monkeypatch):
+    """From few bits, or from bounds that were too narrow, the range is wider, never narrower."""
+    exact = solve_exactly(collecting(), 0.9)
+    assert exact.range[0, 0, 2][0] == Fraction(9, 10) / (
+        1 - Fraction(81, 100)
+    )  # a pop pays 1, and every other step is one
+    for name, value in (("SHORT_BITS", 3), ("SLACKS", (Fraction(-1), Fraction(1))), ("ROUNDS", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(exact_operators, name, value)
+            other = solve_exactly(collecting(), 0.9)
+        assert other.operator == exact.operator
+        for head, (low, high) in exact.range.items():
+            assert other.range[head][0] <= low <= high <= other.range[head][1], name
+
+
+def test_what_needs_too_much_has_no_exact_operators(monkeypatch):
+    with pytest.raises(TooLarge):  # there is no move for an empty label
+        solve_exactly(collecting("error", label=[[1, 0]]), 0.9)
+    for name, value in (("MOST_BITS", 1), ("SLACKS", (Fraction(-1),))):
+        with monkeypatch.context() as patch:
+            patch.setattr(exact_operators, name, value)
+            with pytest.raises(TooLarge):
+                solve_exactly(collecting(), 0.9)
+
+
+def test_starts_that_are_no_starts_are_left_out():
+    sure = collecting()
+    domain = from_arrays(
+        "two", [[0, 0], [1, 1]], [[1, 2], [1, 2]], [(), ("more",), ("less",)], step_limit=9, start={0: 1.0, 1: 0.0}
+    )
+    found = solve_exactly(Task(domain, sure.machine), 0.9)
+    assert {head[0] for head in found.heads} == {0}
+
+
+# --- Silent moves
+
+
+def test_silent_moves_are_counted():
+    """A `b` becomes two `a`, and each of them goes: three silent moves, and then what is below."""
+    unpack = "u -> v : pop, b / b, 0\nv -> w : eps, b / a a, 0\nw -> w : eps, a / eps, 1\n"
+    table = table_of(unpack)
+    silence = measure_silence(table)
+    assert (silence.each, silence.longest) == (3, None)  # a tower of `a` goes at once
+    world = chain([POP], [0.0])
+    assert Summaries(world, table, 0.5).value(0, 0, (3, 2, 2, 1)) == pytest.approx(4.0)
