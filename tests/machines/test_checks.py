@@ -2,15 +2,17 @@
 
 import random
 from collections import deque
+from itertools import combinations, product
 
 import pytest
 
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.language.loading import parse
 from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.checks.pushdown_analysis import Head, reachable_heads
+from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play, reachable_heads
+from pdrm.machines.checks.zero_patterns import common_pattern
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.guards import Event, Exactly
+from pdrm.machines.guards import And, Event, Exactly, Not
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import ANY, Otherwise
@@ -90,11 +92,11 @@ def test_endless_silent_moves_equal_brute_force():
     assert TRIALS / 5 < endless < TRIALS * 4 / 5
 
 
-def heads_by_search(machine, tallest: int, most: int) -> set[Head]:
-    """Heads of the configurations met by following moves from the start, with a bound on the height."""
-    first = Configuration(machine.start, (machine.stack[0],))
+def heads_by_search(machine, tallest: int, most: int, first=None, labels=None) -> set[Head]:
+    """Heads of the configurations met by following moves from the start (or from `first`), with a bound on the height."""
+    first = first or Configuration(machine.start, (machine.stack[0],))
     seen, todo = {first}, deque([first])
-    labels = list(machine.alphabet.labels())
+    labels = labels or list(machine.alphabet.labels())
     while todo and len(seen) < most:
         here = todo.popleft()
         if here.state in machine.final:
@@ -123,6 +125,28 @@ def test_reachable_heads_equal_search():
             continue
         tried += 1
         assert reachable_heads(machine) == heads_by_search(machine, 7, 4_000), machine
+
+
+def test_heads_at_which_a_label_is_waited_for_equal_search():
+    """From any configuration, by words over some of the labels: those where no silent move comes first."""
+    chance, tried, fewer = random.Random(5), 0, 0
+    while tried < 150:
+        try:
+            machine = PushdownRewardMachine(**parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))]))
+        except PdrmError:
+            continue
+        tried += 1
+        every = list(machine.alphabet.labels())
+        labels = chance.sample(every, chance.choice((1, 2)))
+        first = Configuration(chance.choice(STATES), tuple(chance.choices(SYMBOLS, k=chance.randrange(3))))
+        found = heads_by_search(machine, 7, 4_000, first, labels)
+        waiting = {head for head in found if head.state in STATES and machine.rule(head.state, None, head.top) is None}
+        play = heads_in_play(machine, [first], labels)
+        assert waiting <= play, (machine, first, labels)
+        if machine.otherwise.target is None or all(head.state in STATES for head in found):
+            assert play == waiting, (machine, first, labels)
+        fewer += waiting != found
+    assert 15 < fewer < 135
 
 
 def test_uncovered_labels_equal_brute_force():
@@ -193,9 +217,61 @@ def test_silent_moves_that_double_are_judged_without_following_them():
     doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
     ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
-    assert "more than 1,000,000 silent moves follow each other in state `v` with `A2" in said(parse, ends)
+    with pytest.raises(
+        EndlessSilentMoves, match="more than 1,000,000 silent moves follow each other in state `v`"
+    ) as caught:
+        parse(ends)
+    assert caught.value.fix
+    assert caught.value.where.text.startswith("v -> v : eps, A2")
     with pytest.raises(EndlessSilentMoves):
         parse(f"{ends}v -> v : eps, # / A0 #, 0\n")
+
+
+def many_readings(chance):
+    """Rules for the leaves of a random decision tree over twelve events, some with one event less than they need."""
+    leaves = [((), tuple(EVERY))]
+    while len(leaves) < 60:
+        signs, left = leaves.pop(chance.randrange(len(leaves)))
+        event = chance.choice(left)
+        rest = tuple(one for one in left if one != event)
+        leaves += [((*signs, literal), rest) for literal in (Event(event), Not(Event(event)))]
+    guards = []
+    for signs, _ in leaves:
+        spare = chance.randrange(len(signs)) if chance.random() < 0.03 else None
+        guards.append([sign for number, sign in enumerate(signs) if number != spare])
+    chance.shuffle(guards)
+    return [RewardTransition("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0) for signs in guards]
+
+
+EVERY = tuple(f"e{i}" for i in range(12))
+
+
+def test_clashes_among_many_rules_are_those_that_all_pairs_show():
+    """So many that they are split by questions; those that clash are listed in the order of the rules, five of them at most."""
+    chance, clashes = random.Random(6), 0
+    for exclusive in ((), (EVERY[:3], EVERY[5:8])) * 4:
+        rules, alphabet = many_readings(chance), Alphabet(EVERY, exclusive)
+        cubes = [alphabet.cubes(rule.guard) for rule in rules]
+        pairs = [
+            (one, other)
+            for one, other in combinations(range(len(rules)), 2)
+            if any(alphabet.meet(*both) for both in product(cubes[one], cubes[other]))
+        ]
+        try:
+            RewardMachine("m", EVERY, "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive)
+            found = []
+        except PdrmError as error:
+            found = [one.message for one in error.errors]
+        assert len(found) == min(5, len(pairs))
+        for message, (one, other) in zip(found, pairs, strict=False):
+            assert message.endswith(f"\n    {rules[one]}\n    {rules[other]}")
+        clashes += bool(found)
+    assert 0 < clashes < 8
+
+
+def test_zero_patterns_that_pass_two_tests():
+    for one, other, both in (("-0", "1-", "10"), ("--", "--", "00"), ("0-", "1-", None), ("", "", "")):
+        assert common_pattern(tuple(one), tuple(other)) == (both if both is None else tuple(both))
 
 
 STACKED = "events a b\nstack # A\nstart u\nfinal d\notherwise stay 0\n"

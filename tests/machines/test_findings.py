@@ -1,7 +1,10 @@
 """Warnings about pushdown machines, word for word and with their places."""
 
+import re
+
 from pdrm.language.loading import parse
 from pdrm.machines.alphabet import Alphabet
+from pdrm.machines.checks.findings import BOTTOM, View, advance
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, And, Event, Exactly, Not
 from pdrm.machines.transitions import Otherwise
@@ -98,6 +101,77 @@ def test_a_silent_rule_that_is_used_is_none_to_warn_of():
     )
 
 
+def loops(rules, otherwise="stay 0", final="final f\n"):
+    """The loops that pay: state, top, word and what it pays."""
+    head = f"name m\nevents a b c\nstack # A B C\nstart u\n{final}otherwise {otherwise}\n"
+    found = [one.message for one in parse(head + rules).findings() if one.code == "W0606"]
+    return [
+        re.fullmatch(r"in state `(\w+)` with (.+), the word `(.+)` pays (.+) and changes.*", one).groups()
+        for one in found
+    ]
+
+
+def test_loops_that_pay():
+    ends = "u -> f : c, # / #, 1\n"
+    push, pop = "u -> u : a & !c, z / A z, 0.5\n", "u -> u : b & !a & !c, A / eps, {}\n"
+    assert loops(push + pop.format(0.25) + ends) == [("u", "top #", "a b", "0.75")]
+    assert loops(push + pop.format(-0.5) + ends) == []
+    assert loops(push + pop.format(0.25), final="") == []  # what never ends is meant to go on
+    # in one state only, but of each that has one
+    stay = "u -> v : a, # / A #, 0\nv -> v : b & !c, z / z, 1\nv -> w : c, z / z, 0\nw -> w : a & b, z / z, 2\nw -> f : a & !b, z / z, 0\n"
+    assert loops(stay) == [("v", "top A", "b", "1"), ("w", "top A", "a+b", "2")]
+    assert loops("u -> v : a, z / z, 5\nv -> u : a, z / z, 5\nv -> f : c & !a, z / z, 0\n") == []
+    empty = "u -> v : a, # / eps, 0\nv -> v : b & !c, eps / eps, 1\nv -> f : c, eps / eps, 0\n"
+    assert loops(empty) == [("v", "the empty stack", "b", "1")]
+
+
+def test_loops_that_pay_with_silent_moves_and_otherwise():
+    ends = "u -> f : c, # / #, 1\n"
+    silent = "u -> u : a & !c, # / A #, 1\nu -> u : eps, A / B, {}\nu -> u : b, B / eps, -0.5\n" + ends
+    assert loops(silent.format(0.25)) == [("u", "top #", "a b", "0.75")]
+    assert loops(silent.format(-1)) == []
+    # 542 silent moves after one label are followed, 1,442 are not
+    popping = "".join(f"u -> u : eps, {x} / {y}, 0\n" for x, y in (("B", "C C C C C C C C"), ("C", "eps")))
+    assert loops(f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 30}, 0\n{popping}{ends}") == [
+        ("u", "top #", "a", "1")
+    ]
+    assert loops(f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 80}, 0\n{popping}{ends}") == []
+    # what `otherwise` pays counts, unless it is an error or leads away
+    idle = "u -> u : a, # / A #, -5\nu -> f : b & !a, # / #, 0\n"
+    assert loops(idle, "stay 0.5") == [("u", "top A", "a", "0.5")]
+    assert loops(idle, "error") == loops(idle, "go f 0.5") == []
+
+
+def test_a_label_is_read_as_far_as_the_top_of_the_stack_is_known():
+    machine = parse(
+        HEAD
+        + "otherwise error\nu -> v : a, A / eps, 1\nv -> v : eps, B / A, 2\nu -> f : b, z / z, 4\nf2 -> f : a, eps / A, 0\n"
+    )
+    for known, label, found in (
+        (("A", "B"), "a", (("v", ("A",)), 3)),
+        (("A", "A"), "a", (("v", ("A",)), 1)),
+        (("A",), "a", None),  # what is below decides
+        (("A",), "b", (("f", ("A",)), 4)),
+        (("A",), "c", None),  # no rule
+        (("B",), "a", None),
+    ):
+        assert advance(machine, View("u", known), frozenset(label)) == found
+    assert advance(machine, View("f2", (BOTTOM,)), frozenset("a")) == (("f", ("A", BOTTOM)), 0)
+
+
+def test_loops_are_looked_for_as_far_as_they_may_push():
+    """Higher than two symbols above where it began no loop is followed, nor is one that pays ever more and does not come back."""
+    ends = "u -> f : c, # / #, 0\n"
+    pops = "u -> u : b & !a, A / eps, 0\n"
+    assert loops(f"u -> u : a & !c, # / A A #, 1\n{pops}{ends}") == [("u", "top #", "a b b", "1")]
+    assert loops(f"u -> u : a & !c, # / A A A #, 1\n{pops}{ends}") == []
+    grows = "u -> u : a & !c, # / A #, 0\nu -> u : a, A / A, 1\n"
+    assert loops(grows + ends) == [("u", "top A", "a", "1")]
+    # a rule with z is looked up at a top where no other beats it
+    beaten = "u -> u : a & !c, z / z, 3\nu -> f : a & !b & !c, # / #, 0\nu -> u : b & c, # / A #, -9\n"
+    assert loops(beaten) == [("u", "top A", "a", "3")]
+
+
 def test_more_cases_than_can_be_listed_are_given_up():
     """The formula has 11 cases; the labels it leaves over have 2^11."""
     head = f"name m\nevents {' '.join(f'e{i}' for i in range(22))}\nstack #\nstart u\nfinal f\notherwise stay 0\n"
@@ -128,14 +202,14 @@ def test_patterns_are_listed_in_the_order_of_the_states():
     """A counter counted down may be zero or not; counted down at zero, or not changed, it is what it was."""
     rules = [
         CountingTransition("u", "w", Exactly(frozenset("A")), ("-", "-"), (1, 0), 0),
-        CountingTransition("w", "v", Exactly(frozenset("A")), ("-", "-"), (-1, -1), 0),
+        CountingTransition("w", "y", Exactly(frozenset("A")), ("-", "-"), (-1, -1), 0),
         CountingTransition("w", "x", Exactly(frozenset()), ("-", "-"), (0, 0), 0),
-        CountingTransition("v", "f", Exactly(frozenset("A")), ("-", "-"), (0, 0), 0),
+        CountingTransition("y", "f", Exactly(frozenset("A")), ("-", "-"), (0, 0), 0),
         CountingTransition("x", "f", Exactly(frozenset("A")), ("-", "-"), (0, 0), 0),
     ]
     assert [one.message for one in counting(rules).findings()] == [
         "in state `u` with counters [0, 0], no rule reads !A: `otherwise stay 0`",
-        "in state `v` with counters [0, 0] or [1, 0], no rule reads !A: `otherwise stay 0`",
+        "in state `y` with counters [0, 0] or [1, 0], no rule reads !A: `otherwise stay 0`",
         "in state `x` with counters [1, 0], no rule reads !A: `otherwise stay 0`",
     ]
 

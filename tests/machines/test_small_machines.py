@@ -1,10 +1,15 @@
 """Small machines in full: their steps, tables, stacks and texts as known by hand."""
 
 import math
+import pickle
+from decimal import Decimal
+from fractions import Fraction
 from random import Random
 
 import numpy as np
+import pytest
 
+from pdrm.errors import BadReward
 from pdrm.language.loading import catalogue
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.checks.pushdown_analysis import Head, _follow_silent_moves
@@ -13,7 +18,7 @@ from pdrm.machines.conversions import pushdown_to_counting, reward_machine_to_pu
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, label_text
 from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine, RewardTransition
-from pdrm.machines.rewards import number_text
+from pdrm.machines.rewards import number_text, read_decimal, reward_of
 from pdrm.machines.stacks import OK, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import step_table, tabulate
@@ -92,6 +97,52 @@ def test_numbers_as_text():
     ]:
         assert number_text(value) == text
         assert float(text) == value or math.isnan(value)
+
+
+def test_numbers_keep_the_digits_that_they_were_written_with():
+    for text in (
+        "0.30000000000000001",
+        "-123456789012345678901",
+        "1.00000000000000000001e-7",
+        "2e-400",
+        "12345678901234567e5",
+    ):
+        number = read_decimal(text)
+        assert (float(number), number.exact) == (float(text), Fraction(text))
+        assert read_decimal(number_text(number)).exact == number.exact
+        copy = pickle.loads(pickle.dumps(number))  # noqa: S301 - it was written here
+        assert (copy, copy.exact) == (number, number.exact)
+    written = "-0.30000000000000001", "3e-400", "12345678901234567890", "0.1234567890123456"
+    assert tuple(number_text(read_decimal(text)) for text in written) == written
+    assert number_text(reward_of(Fraction(1, 3))) == "0.3333333333333333"  # it has no decimal
+    assert reward_of(Fraction(1, 10**1001)).digits == ""  # none that could be read again
+    assert reward_of(Fraction(10**1001 + 1, 10**995)).digits == ""
+
+
+def test_rewards_of_other_kinds_are_floats_or_know_what_they_were():
+    plain = [reward_of(value) for value in (Decimal("0.1"), np.float32(0.5), True, np.int64(3), 2**53)]
+    assert plain == [0.1, 0.5, 1.0, 3.0, 2.0**53]
+    assert [type(value) for value in plain[:4]] == [float] * 4
+    kept = [reward_of(value) for value in (Decimal("0.30000000000000001"), 2**53 + 1, Fraction(1, 3))]
+    assert [value.exact for value in kept] == [Fraction("0.30000000000000001"), 2**53 + 1, Fraction(1, 3)]
+    assert reward_of(kept[0]) is kept[0]
+    assert math.isinf(reward_of(Decimal("inf")))
+    for value in ("1", b"1", None, 1j, 10**400, [1]):
+        assert "E0103" in said(reward_of, value), value
+    for text in ("0." + "1" * 1_000, "1e-2001"):
+        with pytest.raises(BadReward, match="too long or too small") as caught:
+            read_decimal(text)
+        assert caught.value.fix
+
+
+def test_machines_and_runs_say_what_they_are():
+    one = machine(rule(top="z", push=("X", "z"), reward=0.5))
+    assert repr(one) == "<PushdownRewardMachine 'm': 2 states, 1 rule>"
+    assert repr(counting(UP)) == "<CountingRewardAutomaton 'c': 2 states, 1 rule>"
+    assert repr(RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ())) == "<RewardMachine 'r': 1 state, 0 rules>"
+    assert repr(one.run("A")) == "<Run on 1 label: ended in f, X #; reward 0.5>"
+    assert repr(one.run("B -")) == "<Run on 2 labels: not ended in u, #; reward 0>"
+    assert repr(counting(UP).run("A")) == "<Run on 1 label: not ended in u, [1]; reward 0>"
 
 
 def test_formulas_as_text():

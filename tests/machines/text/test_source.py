@@ -78,6 +78,14 @@ def test_lines_and_their_limits(monkeypatch):
     )
 
 
+def test_a_file_of_too_many_lines_is_quoted_where_it_should_end(monkeypatch):
+    monkeypatch.setattr(source, "MOST_LINES", 3)
+    assert len(split_lines("a b\nc d\ne f", "f.pdrm")) == 3
+    assert said(split_lines, "a b\nc d\ne f\n\ng", "f.pdrm").startswith(
+        "error[E0106]: more than 3 lines\n  --> f.pdrm:3:1\n  |\n3 | e f\n"
+    )
+
+
 def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
     monkeypatch.setattr(source, "LARGEST_TEXT", 3 * 2**20)
     text = f"{'a' * 2047}\n" * 1536
