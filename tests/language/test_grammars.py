@@ -127,6 +127,7 @@ def test_expressions_are_those_of_re():
     for text in (
         '"a"? ("b" "c") ~ 2',
         '"a" ~ 1..3 "b"',
+        '"a" ~ 0..2 "b"',
         '("a" | "b" "c") ~ 0..2 "c" "c"',
         '("a"+)? "b"',
         '("a"?)+ "b"',
@@ -209,6 +210,25 @@ def test_stack_symbols_are_called_as_the_grammar_calls_them():
         ('start: "s" ' + "(" * 14 + '"a"' + "".join(f'? "b{n}")' for n in range(14)) + '? "z"', {"b0", "b13"}),
     ):
         assert names <= set(pdrm.from_grammar(text).stack)
+    bottom_up = pdrm.from_grammar('start: sum "stop"\nsum: sum "plus" part | part\npart: "n" | "open" sum "close"')
+    assert {"sum", "sum.1", "part.1"} <= set(bottom_up.states)  # so many symbols of it are still to be popped
+
+
+def test_small_grammars_make_small_machines():
+    loop = pdrm.from_grammar('start: "d"* "c"')
+    assert (len(loop.transitions), loop.stack) == (3, ("#",))  # `d`, `c`, and neither
+    assert set(pdrm.from_grammar('start: ("a" "b") ~ 2 "c"').stack) == {"#", "a", "b", "c", "nothing"}
+    for text in ('start: ("a & t" "b")* "c"', 'start: list "c"\nlist: list "a & t" "b" |'):
+        run = pdrm.from_grammar(text, exclusive=()).run(parse_word("a+t b " * 9))
+        assert len(run.after.stack) <= 2  # what has been read is forgotten
+
+
+def test_what_comes_after_the_first_complete_word_is_never_read():
+    for text in ('start: "a" | "a" one | "a" two', 'start: w | w one | w two\nw: "a"'):
+        rules = f'{text}\none: "b"\ntwo: "b"'
+        assert states(pdrm.from_grammar(rules), "a", "b") == ["done", "lost"]
+        with pytest.raises(Undecidable):
+            pdrm.from_grammar(rules, accept="end")
 
 
 def test_guards_that_share_labels():
@@ -259,8 +279,8 @@ def test_conflicts_are_shown_with_the_shortest_words():
         (f"start: one | two\n{both}", 3, ("a", "a"), "a"),
         (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3, ("a b c c", "a b d d"), "a b"),
         (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, ("a b c", "a b d"), "a b"),
-        (f'start: one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}', 3, ("a b d e",) * 2, "a b"),
-        (f'start: "p" x | "q" "q" "q" x\nx: one "b" "c" | two "b" "d"\n{both}', 4, ("p a b c", "p a b d"), "p a b"),
+        (f'start: "b" | one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}', 3, ("a b d e",) * 2, "a b"),
+        (f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}', 4, ("p a b c", "p a b d"), "p a b"),
         ('start: "b"+ "b" "b" "a"', 1, ("b b b a", "b b b b a"), "b b b"),
         ('start: "s" rest\nrest: ("b"+) ~ 2 "c"', 2, ("s b b b c",) * 2, "s b b b"),
         ('start: "s" rest\nrest: "b"* "b"* "c"', 1, ("s b b c",) * 2, "s b b c"),
@@ -313,6 +333,7 @@ def test_faults_have_a_line_a_column_and_a_fix():
         where = caught.value.where
         assert (where.line, where.column, where.width) == place, text
         assert where.text == text.split("\n")[where.line - 1]
+        assert caught.value.message
         assert caught.value.fix
     with pytest.raises(BadGrammar) as caught:
         pdrm.parse('start: "c"\n  | "a & "', "mine.grammar")

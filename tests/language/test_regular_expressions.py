@@ -86,6 +86,10 @@ def test_faulty_expressions_are_refused_with_a_place():
         assert message in caught.value.message, text
         assert caught.value.where.column == column, text
         assert caught.value.fix
+    for other in (5, None, b"a"):
+        with pytest.raises(BadSetting, match="not") as caught:
+            pdrm.from_regex(other)
+        assert "from_regex" in caught.value.fix
     with pytest.raises(BadGrammar, match="ends every word"):
         pdrm.from_regex('"a" "end"', accept="end")
     with pytest.raises(TooLarge, match="words and signs") as caught:
