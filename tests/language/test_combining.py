@@ -110,6 +110,12 @@ def test_the_word_of_a_refusal_is_one_that_all_parts_read():
     assert "after the word `c a`, where `free` is in `done`" in refusal({"free": free, "one": late[0], "two": late[1]})
 
 
+def test_the_word_of_a_refusal_can_be_read_by_the_command():
+    head = "events a b\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a & b, # / #, 0\nv -> w : !a & !b, # / #, 0\n"
+    one, two = (pdrm.parse(f"{head}w -> f : a, # / {end}, 0") for end in ("#", "eps"))
+    assert "after the word `a+b -`" in refusal({"one": one, "two": two})
+
+
 def test_stacks_that_part_at_the_start_or_silently():
     pushes, keeps = stacked("u -> f : a, # / A #, 0"), stacked("u -> f : b, # / #, 0")
     assert (
@@ -141,8 +147,9 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 36)
     assert len(pdrm.combine(circles).states) == 36
     monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 35)
-    with pytest.raises(TooLarge, match="more than 35 states and tops"):
+    with pytest.raises(TooLarge, match="more than 35 states and tops") as caught:
         pdrm.combine(circles)
+    assert caught.value.fix
 
 
 def test_a_finished_part_no_longer_minds_the_stack():

@@ -2,6 +2,10 @@
 
 import itertools
 
+import pytest
+
+from pdrm import limits
+from pdrm.errors import TooLarge
 from pdrm.language.loading import parse
 from pdrm.language.peer_formats import looks_like_toro_icarte, read_toro_icarte
 from pdrm.machines.reward_machine import RewardMachine
@@ -114,3 +118,11 @@ def test_all_of_a_reward_machines_file():
 def test_a_reward_machine_of_two_lines_has_no_rules():
     machine = parse("0\n[1]", "empty.txt")
     assert (machine.states, machine.transitions, machine.final) == (("u0",), (), ("u1", "undefined"))
+
+
+def test_a_formula_that_takes_too_long_is_refused_where_it_stands(monkeypatch):
+    long = OFFICE.replace("'f&!g'", f"'f&{'&'.join(['f'] * 1_200)}'", 1)
+    monkeypatch.setattr(limits, "MOST_STEPS", 100)  # they are counted by the thousand
+    with pytest.raises(TooLarge) as caught:
+        parse(long, "office.txt")
+    assert (caught.value.where.line, caught.value.where.column) == (4, 7)
