@@ -85,6 +85,7 @@ def test_a_formula_that_names_the_last_label_is_not_about_the_past_alone():
     assert accepts(past, "a end", "a - end", "- a end", "- end") == [True, True, True, False]
     assert accepts(first, "a end", "a - end", "- a end", "- end") == [True, False, False, False]
     assert accepts(pdrm.from_ltlf("first & a", accept="end"), "a end", "- a end") == [True, False]
+    assert accepts(pdrm.from_ltlf("X a & first", accept="end"), "- a end", "a end") == [True, False]
 
 
 def test_rewards_and_failure():
@@ -120,10 +121,17 @@ def test_machines_are_minimal():
         assert machines[0] == machines[1], one
 
 
+def test_what_nothing_satisfies_stays_where_it_starts():
+    machine = pdrm.from_ltlf("false", events=["a"], step=-1)
+    run = machine.run("a -")
+    assert (machine.states, run.after.state, run.finished, run.reward) == (("u0",), "u0", False, -2)
+
+
 def test_what_is_done_before_it_should_be_is_warned_of():
     for text in ("G a", "response(a, b)", "G !a & F b", "F(a & last)"):
-        with pytest.warns(EarlyAcceptance, match="W0605"):
+        with pytest.warns(EarlyAcceptance, match="W0605") as caught:
             pdrm.from_ltlf(text)
+        assert [str(one.message.finding.where) for one in caught] == ["<formula>:1:1"]
     for text in ("F a", "!a U b", "F(a & X F b)", "a", "X a"):
         pdrm.from_ltlf(text)  # a warning would be an error here
     for text in ("G a", "response(a, b)"):
@@ -158,6 +166,8 @@ FAULTS = {
     "F a | F c": (UnknownEvent, 9, "`c` is not one of the events"),
     "!" * 200 + "a": (TooDeep, 101, "nested more than"),
     "(" * 200 + "a" + ")" * 200: (TooDeep, 52, "nested more than"),
+    "a & (" * 60 + "a" + ")" * 60: (TooDeep, 34 * 5 + 1, "nested more than"),
+    "a & a & (" * 60 + "a" + ")" * 60: (TooDeep, 34 * 9 + 1, "nested more than"),
     "a & " * 2400 + "a": (None, 0, ""),
     "a&" * 2600 + "a": (TooLarge, 5_001, "more than 5,000 words and signs"),
     "a & " * 2600 + "a": (TooLarge, 10_001, "characters long"),
