@@ -108,7 +108,7 @@ def test_the_time_is_kept():
 
 
 def test_before_anything_is_known_all_is_undecided():
-    search = KSearch(Task("maze-5x5"), [0, 1, 2])
+    search = KSearch(Task("maze-5x5"), range(8))
     report = search.report(0)
     assert set(sum(verdicts(report).values(), ())) == {"undecided"}
     low, high = report.loss(1)

@@ -162,7 +162,7 @@ def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
     assert find_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}
 
 
-def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path):
+def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path, monkeypatch):
     *_, proof = paint
     file = tmp_path / "proof.json"
     chain = [(0, 0), *((below, 1) for below in range(30_000))]
@@ -174,6 +174,11 @@ def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path):
     ):
         changed.save(file)
         with pytest.raises(BadCertificate, match="cannot be read"):
+            load_certificate(file)
+    proof.save(file)
+    with monkeypatch.context() as patch:
+        patch.setattr("pdrm.analysis.sufficient_k.certificate.MOST_NODES", 9)
+        with pytest.raises(BadCertificate, match="holds more than 9 values"):
             load_certificate(file)
     with pytest.raises(TooLarge):
         load_certificate("/dev/zero")

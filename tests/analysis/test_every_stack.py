@@ -1,17 +1,23 @@
 """A yes for every stack. That it is right is a proof (`proofs/every_stack.py`)."""
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from random import Random
 
 import pytest
 
 import pdrm
 from pdrm.analysis import load_certificate
+from pdrm.analysis.sufficient_k import stack_checker
 from pdrm.analysis.sufficient_k.certificate import EVERY_STACK
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
-from pdrm.analysis.sufficient_k.every_stack import EveryStack
+from pdrm.analysis.sufficient_k.every_stack import EveryStack, is_never_less
 from pdrm.analysis.sufficient_k.k_report import format_report
 from pdrm.analysis.time_limit import limit_time
+from pdrm.domains.array_domain import from_arrays
+from pdrm.product.summaries.exact_operators import ExactOperator, Powers
 from pdrm.task import Task
 
 KEYS = """
@@ -118,7 +124,64 @@ def test_a_key_and_a_door():
     task = Task(room("key", "door"), pdrm.parse(KEYS))
     every = EveryStack.of(task, 0.9)
     assert [every.prove("same_values", k) is not None for k in (0, 1, 2)] == [False, True, True]
+    proof = every.prove("same_values", 1)
+    assert find_fault(task.finite, task.pushdown, proof) is None
+    assert proof.describe() != every.prove("everywhere", 1).describe()
+
+
+def test_outcomes_that_are_the_same_and_starts_without_a_chance_change_nothing():
+    chances = [[[0.333333333] * 3] * 2] * 2
+    thrice = [[[place] * 3] * 2 for place in (0, 1)], [[[1] * 3, [2] * 3]] * 2, [(), ("key",), ("door",)]
+    where = from_arrays("thrice", *thrice, step_limit=20, probability=chances, start={0: 1.0, 1: 0.0})
+    task = Task(where, pdrm.parse(KEYS))
+    every = EveryStack.of(task, 0.9)
+    assert [every.prove("same_values", k) is not None for k in (0, 1)] == [False, True]
     assert find_fault(task.finite, task.pushdown, every.prove("same_values", 1)) is None
+
+
+def test_a_claim_of_one_value_is_refused_where_it_depends_on_what_is_below():
+    task = Task(room("more", "less"), pdrm.parse(LIFT.replace("PAY", "0")))
+    proof = EveryStack.of(task, 0.9).prove("everywhere", 1)
+    found = find_fault(task.finite, task.pushdown, replace(proof, question="same_values"))
+    assert "depend on what is below" in str(found)
+
+
+def test_two_ways_to_compare_operators_agree():
+    """The one that looks for a proof, and the checker's, which shares no code with it; and a yes holds wherever one looks."""
+    random, power, checked, yes = Random(5), Powers(Fraction(1, 2)), stack_checker.Powers(Fraction(1, 2)), 0
+    exits = [(0, 0), (1, 0)]
+    for _ in range(120):
+        box = {
+            e: (Fraction(low), Fraction(low + random.randint(0, 6))) for e in exits for low in [random.randint(-3, 3)]
+        }
+        one, other = (
+            ExactOperator(
+                random.choice((None, Fraction(random.randint(-4, 4), 2))),
+                {
+                    e: {t: Fraction(random.randint(-6, 6), 2) for t in random.sample(range(3), 2)}
+                    for e in exits[: random.randint(0, 2)]
+                },
+            )
+            for _ in range(2)
+        )
+        if any(operator.constant is None and not operator.lines for operator in (one, other)):
+            continue
+        said = is_never_less(one, other, box, power)
+        low, high = ({e: ends[side] for e, ends in box.items()} for side in (0, 1))
+        heights = [
+            stack_checker.Height(
+                [] if operator.constant is None else [operator.constant],
+                [stack_checker.Way(e, t, c) for e, ways in operator.lines.items() for t, c in ways.items()],
+            )
+            for operator in (other, one)
+        ]
+        assert stack_checker.is_covered(*heights, low, high, checked) == said
+        points = [[low + (high - low) * Fraction(part, 4) for part in range(5)] for low, high in box.values()]
+        for pair in product(*points) if said else ():
+            worth = dict(zip(exits, pair, strict=True))
+            assert one.at(worth, power) >= other.at(worth, power)
+        yes += said
+    assert 10 < yes < 110
 
 
 def test_pushing_for_ever_or_popping_whatever_is_below():

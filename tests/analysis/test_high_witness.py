@@ -3,7 +3,9 @@
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
+from pdrm.analysis.time_limit import limit_time
 from pdrm.cli.setup_commands import make_project
+from pdrm.domains.array_domain import from_arrays
 from pdrm.language.loading import parse_word
 from pdrm.product.finite_product import Bound
 from pdrm.product.summaries import operators
@@ -61,3 +63,43 @@ def test_all_that_a_witness_needs_is_compiled_before_the_clock_runs(monkeypatch)
         )
     compile_solver.__wrapped__()
     assert called == {"settle", "evaluate", "check"}
+
+
+LIFT = """
+events more less
+exclusive more less
+stack # B
+start u
+final done
+otherwise stay 0
+u -> u : more, z / B z, 0.5
+u -> u : less, B / eps, 1
+u -> done : less, # / #, 1
+"""
+
+
+def lift(**settings):
+    labels = [("more",), ("less",)]
+    return Task(from_arrays("room", [[0, 0]], [[0, 1]], labels, step_limit=9, **settings), LIFT)
+
+
+def test_a_pair_that_works_goes_further():
+    """With more on the stack there is more to pop: the same moves on both of a pair make a pair with more symbols in view."""
+    high = HighWitnesses.of(lift(), 0.9)
+    for k in (1, 2, 6, 15):
+        one, other = high.find("same_values", k)
+        assert one.seen == other.seen == ("B",) * k
+        assert one.value[1] < other.value[0] or other.value[1] < one.value[0]
+        for situation in (one, other):
+            after = high.solution.machine.run(parse_word(situation.word)).after
+            assert (after.state, after.stack) == (situation.state, situation.stack)
+
+
+def test_without_time_or_a_start_nothing_is_found():
+    high = HighWitnesses.of(lift(), 0.9)
+    high.tries = 25
+    assert high.find("everywhere", 1) is None  # a pop is best with any stack
+    with limit_time(0):
+        assert high.find("everywhere", 1) is None
+    over = from_arrays("over", [[0, 0]], [[0, 1]], [("more",), ("less",)], step_limit=9, terminal=[True])
+    assert HighWitnesses.of(Task(over, LIFT), 0.9).find("same_values", 0) is None

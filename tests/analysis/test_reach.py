@@ -24,6 +24,7 @@ def test_the_first_stack_may_need_more_room_than_there_is(first):
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=3, **first)
     walk = survey(where, parse(text))
     assert (walk.rows, walk.closed) == ((1, 1), True)
+    assert len(find_views(where, parse(text)).steps(1)) == 1
 
 
 def test_a_start_without_a_chance_is_not_counted():

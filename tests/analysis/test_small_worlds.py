@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.sufficient_k.k_gap import measure_gap
 from pdrm.analysis.sufficient_k.questions import answer_questions
+from pdrm.analysis.values import bound_by_top
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
+from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.product.finite_product import Bound, FiniteProduct
 
@@ -63,9 +66,13 @@ def test_of_those_that_clash_only_the_needed_ones_are_shown():
     """X allows all actions: it has no part in the clash of Y and W, nor in that of Y, W and V."""
     machine, where = choosing({"X": {"a": 1, "b": 1, "c": 1}, "Y": {"b": 1}, "W": {"c": 1}})
     assert sorted(one.stack[0] for one in check_k(where, machine, [0]).witness(0, "everywhere")) == ["W", "Y"]
-    three = {"Y": {"a": 1, "b": 1}, "W": {"b": 1, "c": 1}, "V": {"a": 1, "c": 1}}
-    machine, where = choosing({"X": {"a": 1, "b": 1, "c": 1}, **three})
-    assert sorted(one.stack[0] for one in check_k(where, machine, [0]).witness(0, "everywhere")) == ["V", "W", "Y"]
+    three = [{"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 1, "c": 1}]
+    for free in range(4):  # nearer than the others, between them, or farther
+        machine, where = choosing(
+            dict(zip("XYWV", [*three[:free], {"a": 1, "b": 1, "c": 1}, *three[free:]], strict=True))
+        )
+        witness = check_k(where, machine, [0]).witness(0, "everywhere")
+        assert {one.stack[0] for one in witness} == set("XYWV") - {"XYWV"[free]}
 
 
 def test_values_that_no_interval_tells_apart_are_told_apart_exactly():
@@ -201,3 +208,48 @@ def test_answers_do_not_depend_on_a_start_without_a_chance():
     assert verdicts(report, 0) == ("yes", "yes", "yes")
     assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
     assert answer_questions(report.optimal, 0)["start"].verdict == "yes"
+
+
+def test_a_policy_is_bounded_however_little_time_there_is(monkeypatch):
+    """Few sweeps, or no time to improve it: the interval still holds what the policy loses at least."""
+    machine, where = choosing({"X": {"a": 1}, "Y": {"b": 3}}, "ab")
+    found = find_optimal(FiniteProduct(where, machine), 0.99)
+    always_a = dict.fromkeys(range(len(found.product)), 0)
+    times = iter((1.0, 0.0))
+    with monkeypatch.context() as patch:
+        patch.setattr("pdrm.analysis.sufficient_k.k_gap.time_left", lambda: next(times, 0.0))
+        assert measure_gap(found, 0, always_a).gap == pytest.approx((1.5, 1.5))
+    machine, where = growing()
+    round_and_round = find_optimal(FiniteProduct(where, machine, Bound(3, "block")), 0.99)
+    whole = measure_gap(round_and_round, 0)
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.k_gap.SWEEPS", 2)
+    short = measure_gap(round_and_round, 0)
+    assert short.gap[0] <= whole.gap[0] <= whole.gap[1] <= short.gap[1]
+    assert short.gap[1] > whole.gap[1]
+
+
+def test_what_is_asked_before_ties_are_sought_is_answered_the_same(monkeypatch):
+    machine, where = choosing({"X": {"a": 1, "b": 1}, "Y": {"b": 1, "c": 1}, "W": {"a": 1, "c": 1}})
+    for ks in ([0, 1], [1], None):
+        late = check_k(where, machine, ks)
+        with monkeypatch.context() as patch:
+            for module in ("optimal", "sufficient_k.check_k"):
+                patch.setattr(f"pdrm.analysis.{module}.MANY", 0)
+            early = check_k(where, machine, ks)
+        assert {k: verdicts(early, k) for k in early.answers} == {k: verdicts(late, k) for k in late.answers}
+
+
+def test_bounds_by_the_top_symbol_hold_after_any_number_of_sweeps():
+    machine, where = growing()
+    product = FiniteProduct(where, machine)
+    known = [bound_by_top(product, 0.9, sweeps) for sweeps in (0, 1, 3, 1_000)]
+    for wide, narrow in pairwise(known):
+        assert np.all(wide.lower <= narrow.lower)
+        assert np.all(narrow.lower <= narrow.upper)
+        assert np.all(narrow.upper <= wide.upper)
+
+
+def test_rewards_that_no_float_can_hold_are_refused():
+    machine, where = choosing({"X": {"a": 1e308}}, "a")
+    with pytest.raises(BadSetting, match="add up to more than a float can hold"):
+        check_k(where, machine, [0], discount=0.99)

@@ -82,6 +82,9 @@ def test_what_is_refused():
         pdrm.solve("paint", precision=0.0)
     with pytest.raises(UndefinedMove, match="wait"):
         pdrm.solve(counting(otherwise="error"))
+    apart = pdrm.solve(one_state(("push", "pop")), COUNT.replace("OTHERWISE", "error"))  # the stack is never empty
+    with pytest.raises(UndefinedMove, match="push"):
+        apart.action_values(0, "u", ())
     solution = pdrm.solve("maze-5x5")
     with pytest.raises(BadSetting, match="99"):
         solution.value(99, "search", ("#",))
