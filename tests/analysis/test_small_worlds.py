@@ -118,6 +118,13 @@ def test_a_yes_about_equal_values_has_a_certificate(rule):
     assert (find_fault(where, machine, same) is None) == (rule == "block")
 
 
+def test_states_above_a_bound_that_only_limits_the_look_are_in_the_certificate():
+    machine, where = growing()
+    proof = check_k(where, machine, [0], bound=Bound(3, "open")).certificate(0, "everywhere")
+    assert proof.height == 3
+    assert find_fault(where, machine, proof) is None
+
+
 def test_equal_actions_of_different_values_are_no_proof_of_equal_values():
     machine, where = growing()
     proof = check_k(where, machine, [0], bound=Bound(3, "fail")).certificate(0, "everywhere")

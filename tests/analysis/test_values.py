@@ -43,6 +43,11 @@ def test_echo_by_hand():
         assert found.lower[x] <= 0.9 ** (len(product.stack(x)) - 2) <= found.upper[x]
 
 
+def find_exact_values(product, discount):
+    every = np.ones((len(product), product.next.shape[1]), bool)
+    return solve_exactly(product, discount, np.arange(len(product)), every).value
+
+
 def check_intervals_hold_the_exact_values(seed):
     random = Random(seed)
     machine = random_machine(random)
@@ -55,10 +60,7 @@ def check_intervals_hold_the_exact_values(seed):
     except PdrmError:
         return
     found = bound_values(product, discount)
-    exact = solve_exactly(
-        product, discount, np.arange(len(product)), np.ones((len(product), product.next.shape[1]), bool)
-    )
-    for x, value in exact.value.items():
+    for x, value in find_exact_values(product, discount).items():
         assert Fraction(found.lower[x]) <= value <= Fraction(found.upper[x])
     assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), np.abs(product.reward).max(initial=0.0))
 
@@ -66,6 +68,13 @@ def check_intervals_hold_the_exact_values(seed):
 def test_intervals_hold_the_exact_values():
     for seed in range(120):
         check_intervals_hold_the_exact_values(seed)
+
+
+def test_exact_rewards_do_not_depend_on_how_they_are_counted(monkeypatch):
+    exact = find_exact_values(built("paint"), 0.99)
+    assert len(set(exact.values())) > 3
+    monkeypatch.setattr("pdrm.product.rationals.MOST_PAIRS", 0)
+    assert find_exact_values(built("paint"), 0.99) == exact
 
 
 def check_open_intervals_hold_whatever_lies_beyond(seed):

@@ -15,7 +15,6 @@ from pdrm.learning.tabular.tabular_learner import TabularLearner
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
-from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from proofs.learners import q_settings
@@ -187,21 +186,3 @@ def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
         QTraining(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), q_settings(), 0).advance(
             1
         )
-
-
-def test_an_index_grows_to_the_same_rows():
-    generator = np.random.default_rng(1)
-    keys = np.unique(generator.integers(0, 2**40, 3_000))
-    index = Index.room(len(keys))
-    index.key[:], index.used[0] = keys, len(keys)
-    grown = index.grow()
-    assert grown.key[: len(keys)].tolist() == keys.tolist()
-    rows = grown.slot[grown.slot != FREE]
-    assert sorted(rows.tolist()) == list(range(len(keys)))
-    mask = len(grown.slot) - 1
-    for row, key in enumerate(keys.tolist()):
-        place = ((key * 0x9E3779B97F4A7C15) % 2**64 >> 32) & mask
-        while grown.slot[place] != row:
-            assert grown.slot[place] < row, "an earlier row, or the place was free"
-            assert grown.slot[place] != FREE
-            place = (place + 1) & mask

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting, EndlessSilentMoves, PdrmError
@@ -11,6 +12,7 @@ from pdrm.product import exploration
 from pdrm.product.counters import Counters
 from pdrm.product.exploration import UNKNOWN, Explored
 from pdrm.product.explore_kernel import NO_ROOM, UNDEFINED_LABEL, UNEXPLORED, explore, first_configuration
+from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from proofs.random_machines import random_machine
 
@@ -129,3 +131,21 @@ def test_silent_moves_without_end_are_an_error_where_operations_are_not_counted(
     explore(explored, up, 1)
     with pytest.raises(EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"):
         counters.find(explored)
+
+
+def test_an_index_grows_to_the_same_rows():
+    generator = np.random.default_rng(1)
+    keys = np.unique(generator.integers(0, 2**40, 3_000))
+    index = Index.room(len(keys))
+    index.key[:], index.used[0] = keys, len(keys)
+    grown = index.grow()
+    assert grown.key[: len(keys)].tolist() == keys.tolist()
+    rows = grown.slot[grown.slot != FREE]
+    assert sorted(rows.tolist()) == list(range(len(keys)))
+    mask = len(grown.slot) - 1
+    for row, key in enumerate(keys.tolist()):
+        place = ((key * 0x9E3779B97F4A7C15) % 2**64 >> 32) & mask
+        while grown.slot[place] != row:
+            assert grown.slot[place] < row, "an earlier row, or the place was free"
+            assert grown.slot[place] != FREE
+            place = (place + 1) & mask

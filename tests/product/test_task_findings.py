@@ -2,7 +2,9 @@
 
 import json
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import pdrm
@@ -90,6 +92,21 @@ def test_moves_that_are_not_defined_are_no_way_to_an_end():
         for label in (-1, 0, 2)
     }
     assert found == {-1: ["W0606"], 0: ["W0606"], 2: ["W0608"]}
+
+
+def test_a_start_after_which_nothing_is_known_says_nothing_about_going_on():
+    text = "name m\nevents u t x\nexclusive u t x\nstack #\nstart s\nfinal done\notherwise error\n"
+    rules = "s -> s : u, # / #, 0\ns -> done : t, # / #, -1\n"
+    where = from_arrays("w", [[0, 0]], [[0, 1]], [("u",), ("t",), ("x",)], step_limit=9)
+    half = np.array([0.5, 0.5])
+    for labels, codes in (((-1, 0), ["W0607"]), ((-1, 2), [])):
+        starts = {
+            "start_state": np.zeros(2, np.int32),
+            "start_probability": half,
+            "start_label": np.array(labels, np.int32),
+        }
+        task = pdrm.Task(replace(where, arrays=where.arrays._replace(**starts)), text + rules)
+        assert [one.code for one in inspect_task(task)] == codes
 
 
 def test_the_command_says_so(pdrm, tmp_path):
