@@ -300,3 +300,10 @@ def test_the_command(tmp_path, pdrm):
     for wrong in (["--when", "safer"], ["--weight", "safe"], ["--accept", "soon"]):
         assert pdrm("combine", tmp_path / "safe.ltlf", tmp_path / "twice.regex", "-o", both, *wrong).code == 2
     assert pdrm("combine", tmp_path / "safe.ltlf", tmp_path / "safe.ltlf", "-o", both).code == 2
+
+
+def test_the_place_of_a_part_that_is_unknown_is_its_own():
+    part = pdrm.from_ltlf("F b")
+    with pytest.raises(pdrm.PdrmError) as caught:
+        pdrm.combine({"bb": part, "c": part}, "bb & b")
+    assert str(caught.value.where) == "<when>:1:6"

@@ -391,3 +391,26 @@ def test_settings_that_do_not_exist_or_are_not_finite():
         with pytest.raises(kind, match=f"`{named}`") as caught:
             pdrm.from_grammar('start: "a"', **options)
         assert caught.value.fix
+
+
+def test_a_name_is_pointed_at_where_it_stands_by_itself():
+    with pytest.raises(pdrm.PdrmError) as caught:
+        pdrm.parse('complete par part 2\nstart: part "b"\npart: "a"', "m.grammar")
+    assert caught.value.where.column == 10
+
+
+def test_what_is_no_text_path_or_machine_is_refused(tmp_path):
+    calls = (
+        lambda: pdrm.from_grammar(5),
+        lambda: pdrm.from_grammar('start: "a"', complete=5),
+        lambda: pdrm.from_grammar('start: "a"', name=5),
+        lambda: pdrm.parse(5),
+        lambda: pdrm.load(5),
+        lambda: pdrm.catalogue(5),
+        lambda: pdrm.language.parse_word(5),
+        lambda: pdrm.save(pdrm.catalogue("letter"), 5),
+        lambda: pdrm.save("letter", tmp_path / "letter.pdrm"),
+    )
+    for call in calls:
+        with pytest.raises(pdrm.PdrmError, match="fix:"):
+            call()

@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import pdrm
 from pdrm.domains.array_domain import from_arrays
 from pdrm.errors import BadSetting, ProductTooLarge
 from pdrm.language.loading import parse
@@ -341,3 +342,47 @@ def test_silent_moves_are_counted():
     assert (silence.each, silence.longest) == (3, None)  # a tower of `a` goes at once
     world = chain([POP], [0.0])
     assert Summaries(world, table, 0.5).value(0, 0, (3, 2, 2, 1)) == pytest.approx(4.0)
+
+
+RING = """name m
+events pop
+stack # a
+start u
+final end
+otherwise stay -0.25
+u -> u : pop, a / eps, 1
+u -> end : pop, # / #, 5
+"""
+
+
+def go_round(places, discount, place, height):
+    """Exactly: walk round a ring of places, the first of which pays 1 and the others -0.5; the last emits `pop`."""
+    total, power = Fraction(0), Fraction(1)
+    while True:
+        own = Fraction(1) if place == 0 else Fraction(-1, 2)
+        pops = place == places - 1
+        total += power * (own + (Fraction(-1, 4) if not pops else 1 if height else 5))
+        if pops and not height:
+            return total
+        height -= pops
+        place, power = (place + 1) % places, power * discount
+
+
+@pytest.mark.parametrize(
+    ("places", "discount", "precision"),
+    [(14, 0.05, 1e-12), (30, 0.3, 1e-12), (60, 0.6, 1e-12), (40, 0.5, 1e-9), (14, 0.05, 1e-6)],
+)
+def test_the_proved_error_is_no_less_than_the_true_one(places, discount, precision):
+    following = [[(place + 1) % places] for place in range(places)]
+    label = [[0]] * (places - 1) + [[1]]
+    reward = [[[1.0 if place == 0 else -0.5]] for place in range(places)]
+    ring = from_arrays("ring", following, label, [(), ("pop",)], step_limit=99, reward=reward)
+    solution = pdrm.solve(ring, RING, discount=discount, precision=precision)
+    worst = Fraction(0)
+    for place in range(places):
+        value = solution.value(place, "u", ("a", "#"))
+        off = abs(Fraction(value) - go_round(places, Fraction(str(discount)), place, 1))
+        worst = max(worst, off)
+    assert worst <= Fraction(solution.error_at(2)), (
+        f"off by {float(worst):.3g}, said to be at most {solution.error_at(2):.3g}"
+    )

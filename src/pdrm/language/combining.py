@@ -6,6 +6,7 @@ one rule with `z`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -104,7 +105,8 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
         *(f"{name}.{state}" for name, machine in parts.items() for state in (*machine.states, *machine.final)),
     }
     for event in sorted(events_of(guard) - known):
-        where = line.at(when.find(event) + 1, len(event))
+        found = re.search(rf"(?<![\w.-]){re.escape(event)}(?![\w.-])", when)
+        where = line.at((0 if found is None else found.start()) + 1, len(event))
         raise UnknownMachine(f"`{event}` is not a part", where=where, fix=did_you_mean(event, [*parts, *known]))
     return guard
 

@@ -17,6 +17,7 @@ from pdrm.errors import (
     UnknownFormat,
     UnknownMachine,
     Where,
+    WrongKind,
     did_you_mean,
     explain_arguments,
 )
@@ -29,7 +30,10 @@ from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME
+from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reward_machine import RewardMachine
 
 # --- Machine files
 
@@ -62,6 +66,7 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     ...     load(file).name
     'tiny'
     """
+    _check_path(path)
     if "\n" in str(path):
         raise CannotOpen("a text is given where the path of a file is needed", fix="read a text with pdrm.parse(text)")
     file = Path(path)
@@ -80,6 +85,10 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
+    if not isinstance(text, str):
+        raise WrongKind(
+            f"a machine's text is needed, not {str(text)[:40]!r}", fix="pdrm.parse(text), or pdrm.load(path)"
+        )
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
         raise CannotRead(f"`{text}` is the name of a file, not a text", fix=f'read a file with pdrm.load("{text}")')
     with reading(file):
@@ -129,11 +138,20 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     ...     load(Path(folder) / "letter.json") == catalogue("letter")
     True
     """
-    file = Path(path)
+    file = _check_path(path)
+    if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix='pdrm.save(pdrm.parse(text), "task.pdrm")')
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnknownFormat(f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}")
     write_atomically(file, FORMATS[file.suffix](machine).encode())
+
+
+def _check_path(path: object) -> Path:
+    """The path, unless it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise WrongKind(f"the path of a file is needed, not {str(path)[:40]!r}", fix='"task.pdrm", or a pathlib.Path')
+    return Path(path)
 
 
 # --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label
@@ -148,6 +166,8 @@ def parse_word(text: str) -> list[Label]:
     >>> [sorted(label) for label in parse_word("d d+t - u")]
     [['d'], ['d', 't'], [], ['u']]
     """
+    if not isinstance(text, str):
+        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
     labels: list[Label] = []
     for found in re.finditer(r"\S+", text):
         part = found[0]
@@ -199,6 +219,10 @@ def catalogue(name: str) -> AnyMachine:
     >>> catalogue("letter").stack
     ('#', 'A')
     """
+    if not isinstance(name, str):
+        raise WrongKind(
+            f"the name of a machine is needed, not {str(name)[:40]!r}", fix=did_you_mean("", catalogue_names())
+        )
     return _parse_catalogue(name)
 
 

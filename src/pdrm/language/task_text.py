@@ -14,6 +14,7 @@ A label is read as the event in it. One that holds none of the task's events is 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -105,10 +106,10 @@ def groups_of(exclusive: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]
     return Alphabet((), exclusive).exclusive  # type: ignore[arg-type] # it takes lists, too
 
 
-def check_text(text: object, example: str) -> None:
+def check_text(text: object, example: str, what: str = "the task") -> None:
     """Refuse what is not a text, where a task is given as one."""
     if not isinstance(text, str):
-        raise BadSetting(f"the task is a text, not {str(text)[:40]!r}", fix=f"write {example}")
+        raise BadSetting(f"{what} is a text, not {str(text)[:40]!r}", fix=f"write {example}")
 
 
 def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:
@@ -176,7 +177,9 @@ SHAPES = {
 
 
 def _place(line: Line, word: str) -> Where:
-    return line.at(line.code.rfind(word) + 1, len(word))
+    """Where a word stands in a line, the last time: by itself, not within another."""
+    alone = [found.start() for found in re.finditer(rf"(?<!\S){re.escape(word)}(?!\S)", line.code)]
+    return line.at((alone[-1] if alone else line.code.rfind(word)) + 1, len(word))
 
 
 def _unquote(text: str) -> list[str]:

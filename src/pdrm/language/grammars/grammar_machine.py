@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdrm.errors import BadGrammar, PdrmError, Undecidable, Where, explain_arguments
+from pdrm.errors import BadGrammar, BadSetting, PdrmError, Undecidable, Where, explain_arguments
 from pdrm.language.grammars.bottom_up import reduce_bottom_up
 from pdrm.language.grammars.conflicts import explain_conflict
 from pdrm.language.grammars.draft import build
@@ -17,7 +17,7 @@ from pdrm.language.grammars.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton
 from pdrm.language.grammars.owed import NotTopDown, owe
 from pdrm.language.grammars.productions import START, Letters, Productions, expand, tell_apart
 from pdrm.language.grammars.shrinking import shrink, size_of
-from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, read_task_text
+from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, check_text, read_task_text
 from pdrm.limits import reading
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Guard, events_of
@@ -58,6 +58,10 @@ def from_grammar(  # noqa: PLR0913 - each is a header line of a grammar file
     events: more events that labels may hold; a label with none of the grammar's events is passed over.
     exclusive: groups of events of which a label holds at most one. None: all events are one group.
     """
+    check_text(text, 'the rules: pdrm.from_grammar(\'start: "a" "b"\')')
+    check_text(name, 'its name: name="pairs"', "the name")
+    if complete is not None and not isinstance(complete, Mapping):
+        raise BadSetting(f"`complete` is {str(complete)[:40]!r}", fix='give numbers by rule: complete={"pair": 0.1}')
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     with reading("<grammar>"):
         return _machine(read_task_text(text, "<grammar>", KIND, name, options))

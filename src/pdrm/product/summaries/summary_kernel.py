@@ -208,7 +208,7 @@ def tell_readers(store: Store, x: int) -> None:
 
 @njit(cache=True)
 def trim(store: Store, scale: Scale, x: int) -> None:
-    """Drop lines that do not rise above the floor of their entry."""
+    """Drop lines that do not reach the floor of their entry; the one that made it stays, however flat it is."""
     floor, power = store.floor[x], scale.power
     b = store.block[x]
     while b != NONE:
@@ -216,7 +216,7 @@ def trim(store: Store, scale: Scale, x: int) -> None:
         while n > 0:
             last = first + n - 1
             top = scale.high[store.exit[b]] if n == 1 else store.vertex[last - 1]
-            if store.c[last] + power[store.t[last]] * top > floor:
+            if store.c[last] + power[store.t[last]] * top >= floor:
                 break
             n -= 1
         store.length[b] = n
