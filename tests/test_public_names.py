@@ -164,8 +164,13 @@ def test_a_wrong_argument_of_any_public_function_is_answered_with_its_arguments(
 
 
 def test_a_type_error_from_within_is_left_alone():
+    @pdrm.errors.explain_arguments
+    def label(state: object) -> str:
+        return "at " + state  # type: ignore[operator] # the fault
+
+    assert label("home") == "at home"
     with pytest.raises(TypeError) as raised:
-        pdrm.parse(3)
+        label(3)
     assert not isinstance(raised.value, pdrm.PdrmError)
 
 
