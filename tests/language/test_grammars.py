@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 import pdrm
-from pdrm.errors import BadGrammar, BadReward, BadSetting, CannotRead, DuplicateName, TooLarge, Undecidable
+from pdrm.errors import BadGrammar, BadName, BadReward, BadSetting, CannotRead, DuplicateName, TooLarge, Undecidable
 from pdrm.language import parse_word, to_text
 
 PAIRS = 'start: pair*\npair: "open" pair* "close"'
@@ -414,3 +414,9 @@ def test_what_is_no_text_path_or_machine_is_refused(tmp_path):
     for call in calls:
         with pytest.raises(pdrm.PdrmError, match="fix:"):
             call()
+
+
+def test_a_reserved_event_is_shown_where_it_stands():
+    with pytest.raises(BadName) as raised:
+        pdrm.from_grammar('start: rest\nrest: "a" "where"')
+    assert str(raised.value.where) == "<grammar>:2:11"

@@ -262,11 +262,11 @@ def test_a_formula_has_no_parts_to_complete(tmp_path):
     file.write_text("complete a 1\nF a\n")
     with pytest.raises(BadSetting, match="no parts") as caught:
         pdrm.load(file)
-    assert (caught.value.where.file, bool(caught.value.fix)) == (str(file), True)
+    assert (str(caught.value.where), bool(caught.value.fix)) == (f"{file}:1:1", True)
     file.write_text("events a\n")
     with pytest.raises(CannotRead, match="a formula is missing") as caught:
         pdrm.load(file)
-    assert (caught.value.where.line, caught.value.where.column) == (1, 1)
+    assert str(caught.value.where) == f"{file}:1:1"
 
 
 def test_files(tmp_path, pdrm):

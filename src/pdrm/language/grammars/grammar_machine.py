@@ -82,7 +82,8 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
         return _translate(task, rules, by_name)
     except PdrmError as error:
         if error.where is None or not error.where.line:
-            error.where = by_name[START].where
+            named = (at for guard, at in _places(rules).items() if error.word in events_of(guard))
+            error.where = next(named, by_name[START].where)
         raise
 
 

@@ -265,24 +265,28 @@ def parse_formula(text: str) -> Temporal:
     >>> print(parse_formula("response(a, b) & !c"))
     (!(true U (a & !(true U b))) & !c)
     """
-    return _Parser(_scan(split_lines(text, "<formula>")), None).parse()
+    return _Parser(_scan(split_lines(text, FORMULA), FORMULA), None).parse()
 
 
-def parse_task(lines: list[Line], events: Collection[str] | None = None) -> Temporal:
+FORMULA = "<formula>"
+"""What messages call a formula that is not in a file."""
+
+
+def parse_task(lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA) -> Temporal:
     """The formula on some lines; one that is written with past operators only is about the last label.
 
-    events: those that it may mention; None: any.
+    events: those that it may mention; None: any. file: where the lines are from.
 
     >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) is parse_formula("F(last & O a & !b)")
     True
     """
-    parser = _Parser(_scan(lines), events)
+    parser = _Parser(_scan(lines, file), events)
     formula = parser.parse()
     looks_back = bool(parser.written & PAST) and not parser.written - PAST
     return eventually(both(PLACES["last"], formula)) if looks_back else formula
 
 
-def _scan(lines: list[Line]) -> list[_Token]:
+def _scan(lines: list[Line], file: str) -> list[_Token]:
     tokens: list[_Token] = []
     for line in lines:
         code, position = line.code, 0
@@ -303,7 +307,7 @@ def _scan(lines: list[Line]) -> list[_Token]:
             if len(tokens) > LONGEST_FORMULA:
                 fault = f"the formula has more than {LONGEST_FORMULA:,} words and signs"
                 raise TooLarge(fault, where=line.at(token.column), fix="split the task, and combine its machines")
-    last = lines[-1] if lines else Line("<formula>", 1, "")
+    last = lines[-1] if lines else Line(file, 1, "")
     return [*tokens, _Token("", last, len(last.code) + 1)]
 
 

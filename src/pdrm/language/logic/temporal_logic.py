@@ -15,7 +15,7 @@ from operator import or_
 
 from pdrm.errors import BadSetting, TooLarge, Where, explain_arguments
 from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
-from pdrm.language.logic.temporal_formulas import Temporal, events_in, parse_task, subformulas
+from pdrm.language.logic.temporal_formulas import FORMULA, Temporal, events_in, parse_task, subformulas
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
@@ -55,21 +55,19 @@ def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     options = TaskOptions(
         accept, reward, fail, step, {}, () if events is None else names_of("events", events), groups_of(exclusive)
     )
-    with reading("<formula>"):
-        return build(split_lines(formula, "<formula>"), "<formula>", name, options)
+    with reading(FORMULA):
+        return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
 def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> RewardMachine:
     """The machine of the formula in some lines; the events of the options, if any, are all that there are."""
-    formula = parse_task(lines, options.events or None)
+    formula = parse_task(lines, options.events or None, file)
     events = options.events or tuple(events_in(formula))
     if options.accept == "end":
         if END in events_in(formula):
             fault = f"the formula names the event `{END}`, which says that the word is complete"
             raise BadSetting(fault, where=Where(file), fix="use another name, or accept first")
         events = (*(event for event in events if event != END), END)
-    if options.complete:
-        raise BadSetting("a formula has no parts that are completed", where=Where(file), fix="leave `complete` out")
     alphabet = Alphabet(events, options.exclusive or ())
     with placing(where := lines[0].at(1) if lines else Where(file)):
         acceptor = Progression(formula, alphabet, END if options.accept == "end" else None).explore()
@@ -82,6 +80,9 @@ KIND = "ltlf"
 def read_task(text: str, file: str, name: str) -> RewardMachine:
     """The machine of an `.ltlf` file."""
     task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
+    if task.options.complete:
+        where = task.where["complete"]
+        raise BadSetting("a formula has no parts that are completed", where=where, fix="leave `complete` out")
     return build(list(task.body), file, task.name, task.options)
 
 
