@@ -3,7 +3,7 @@
 mutmut changes one thing at a time in a copy of the package and runs the tests that reach it. It leaves decorated functions
 alone; so in the copy the kernels stand without Numba's decorator, and properties and cached functions are decorated below.
 
-    python -m pages.mutants tenth 3     a sample: the mutants whose number ends in 3; prints what came of them
+    python -m pages.mutants tenth 3     a sample: the mutants whose number ends in 3, with those that survived before tried again
 """
 
 from __future__ import annotations
@@ -98,34 +98,21 @@ def run(*names: str) -> None:
     subprocess.run(command, cwd=TREE, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=True)  # noqa: S603
 
 
-def write() -> int:
-    """Write the page; how many survivors it cannot explain."""
+def write(tenth: str = "") -> int:
+    """Write the page, of all mutants or of those that end in a digit; how many survivors it cannot explain."""
     codes = {name: code for found in results().values() for name, code in found["exit_code_by_key"].items()}
-    text, unexplained = survivors_page(codes, TREE)
+    tried = {name: code for name, code in codes.items() if name.endswith(tenth) and not (tenth and code is None)}
+    text, unexplained = survivors_page(tried, TREE, tenth, len(codes))
     (ROOT / "docs" / "mutants.md").write_text(text, encoding="utf-8")
     sys.stdout.write(f"wrote docs/mutants.md; {unexplained} survivors are not explained\n")
     return unexplained
 
 
-def report_tenth(digit: str) -> int:
-    """Print what came of every tenth mutant of each function, those whose number ends in a digit; how many survivors have no reason."""
-    codes = {name: code for found in results().values() for name, code in found["exit_code_by_key"].items()}
-    sample = {name: code for name, code in codes.items() if name.endswith(digit) and code is not None}
-    text, unexplained = survivors_page(sample, TREE)
-    alive = sum(code in SURVIVED for code in sample.values())
-    sys.stdout.write(f"{len(sample):,} of {len(codes):,} mutants: {len(sample) - alive:,} noticed, {alive:,} not\n")
-    sys.stdout.write(text.partition("## Not explained yet")[2])
-    return unexplained
-
-
 if __name__ == "__main__":
-    if "tenth" in sys.argv:
-        copy()
-        run(f"*__mutmut_*{sys.argv[-1]}")
-        sys.exit(1 if report_tenth(sys.argv[-1]) else 0)
+    tenth = sys.argv[-1] if "tenth" in sys.argv else ""
     if "page" not in sys.argv:
-        if "again" in sys.argv:
+        if "again" in sys.argv or tenth:
             forget_survivors()
         copy()
-        run()
-    sys.exit(1 if write() else 0)
+        run(*([f"*__mutmut_*{tenth}"] if tenth else []))
+    sys.exit(1 if write(tenth) else 0)

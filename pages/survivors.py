@@ -21,16 +21,17 @@ REASONS = Path(__file__).parent / "survivors.toml"
 BRANCHES = Path(__file__).parent.parent / "docs" / "branches.json"
 HEAD = """# Mutants
 
-*Made by `make mutants`, with mutmut {mutmut} on Python {python}.*
+*Made by `{command}`, with mutmut {mutmut} on Python {python}.*
 
 Tests are worth what they notice. So every function of `machines/` and `language/` is changed in one place at a time (a comparison turned round, a
-number one higher, an argument left out, a text altered) and the tests of both that reach it are run: {total:,} such mutants,
+number one higher, an argument left out, a text altered) and the tests of both that reach it are run: {total:,} such mutants{sample},
 of which the tests noticed {noticed:,} ({timeout:,} of them because they never came to an end). The {survived:,} that they did not
 notice are below each with the reason: none changes what a user sees, but for what is said there.
 
 The kernels are mutated too, as plain Python; code outside functions (tables of words, regular expressions) is not. Tests with random
 cases run with fewer of them than in `make test`. `make mutants` takes some hours on one core, goes on where it was stopped, and
-fails where a survivor has no reason; `python -m pages.mutants again` tries the survivors again, `python -m pages.mutants page` writes this page.
+fails where a survivor has no reason; `python -m pages.mutants again` tries the survivors again, `python -m pages.mutants page` writes this page,
+and `python -m pages.mutants tenth 3` tries every tenth and writes this page of those.
 """
 
 
@@ -88,8 +89,8 @@ def survivor(name: str) -> Survivor:
     return Survivor(_file(module), function, " ".join(old), " ".join(new))
 
 
-def survivors_page(codes: dict[str, int | None], tree: Path) -> tuple[str, int]:
-    """The page, and how many survivors it cannot explain."""
+def survivors_page(codes: dict[str, int | None], tree: Path, tenth: str = "", every: int = 0) -> tuple[str, int]:
+    """The page, and how many survivors it cannot explain. tenth: the digit that the mutants end in, where they are a sample of all `every`."""
     from mutmut.stats import status_by_exit_code  # noqa: PLC0415 - a tool of the run alone
 
     counts = Counter(status_by_exit_code[code] for code in codes.values())
@@ -98,7 +99,9 @@ def survivors_page(codes: dict[str, int | None], tree: Path) -> tuple[str, int]:
             (survivor(name) for name, code in codes.items() if status_by_exit_code[code] in ("survived", "no tests")),
             key=lambda one: (one.file, one.function, one.becomes),
         )
-    parts = [HEAD.format(**_numbers(counts)), *_branches()]
+    sample = f" (a sample: those of {every:,} whose number ends in {tenth})" if tenth else ""
+    command = f"python -m pages.mutants tenth {tenth}" if tenth else "make mutants"
+    parts = [HEAD.format(**_numbers(counts), sample=sample, command=command), *_branches()]
     known = reasons()
     chosen = [next((reason for reason in known if reason.fits(one)), None) for one in alive]
     for reason in known:

@@ -9,7 +9,7 @@ from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Counterfactuals, Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import imagine_kernel
+from pdrm.learning.tabular import outlook_kernel
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
@@ -66,12 +66,12 @@ def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeyp
     restore(resumed, halfway)
     kept.advance(10)
     resumed.advance(10)
-    monkeypatch.setattr(imagine_kernel, "MOST_CELLS", 4_000)
+    monkeypatch.setattr(outlook_kernel, "MOST_CELLS", 4_000)
     monkeypatch.setattr(exploration, "MOST_KEPT", 500)
     forgetful = new()
     forgetful.advance(30)
     assert kept.outlook.usable
-    assert int(kept.outlook.used[imagine_kernel.ROWS]) == int(kept.values.index.used[0]) > 2 * imagine_kernel.FIRST_ROOM
+    assert int(kept.outlook.used[outlook_kernel.ROWS]) == int(kept.values.index.used[0]) > 2 * outlook_kernel.FIRST_ROOM
     assert not forgetful.outlook.usable
     assert int(forgetful.explored.configurations.made[0]) > len(forgetful.explored.configurations.after) == 500
     assert table(kept) == table(resumed) == table(forgetful)

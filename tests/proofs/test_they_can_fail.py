@@ -12,7 +12,7 @@ from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning import run, run_loop
-from pdrm.learning.tabular import imagine_kernel, training
+from pdrm.learning.tabular import outlook_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
@@ -157,7 +157,7 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
 
     def hopeless(training):
         outlook = new(training)
-        outlook.reached[:] = imagine_kernel.FINAL
+        outlook.reached[:] = outlook_kernel.FINAL
         return outlook
 
     monkeypatch.setattr(QTraining, "new_outlook", hopeless)

@@ -11,8 +11,9 @@ from numba import njit
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.imagine_kernel import Outlook, imagine
+from pdrm.learning.tabular import outlook_kernel as ahead
 from pdrm.learning.tabular.learner_tables import Progress, Rates
+from pdrm.learning.tabular.outlook_kernel import Outlook
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
     Observed,
@@ -64,6 +65,7 @@ def learn(
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     potential, shaped, factor, shift = potentials.value, len(potentials.value) > 0, potentials.factor, potentials.shift
     made, filled, bonus, usable = explored.stacks.made, potentials.filled, 0.0, outlook.row.size > 0
+    view_reached, paid_there, own_column, column_of, row_of, placed = outlook
     kept = len(after_of)
     first, first_paid = first_configuration(explored)
     if first < 0:
@@ -195,12 +197,38 @@ def learn(
             if mode != at.PLAIN:
                 reward, ends = own_reward[s, a, o], terminal[after] or last
                 machine, entry, left = ints[at.MACHINE], ints[at.ENTRY], ints[at.LEFT]
-                if usable:
-                    learnt, machine, entry = imagine(
-                        explored, values, observed, outlook, s, a, label, after, reward, ends, alpha, gamma, machine, max(entry, 0)
-                    )  # fmt: skip
-                    updates, left = updates + learnt, (final - machine) * observed.length[0] - entry
-                    status = at.NO_ROOM if left > 0 else at.DONE
+                if usable:  # by the tables of `outlook`, in the order of the one list
+                    entries, entry = observed.length[0], max(entry, 0)
+                    placed[ahead.ENTRIES] = entries
+                    if entries > own_column.shape[1] or (
+                        placed[ahead.ROWS] < used[0] and not ahead.place_rows(values, outlook)
+                    ):
+                        status = at.NO_ROOM
+                    while status == at.DONE and machine < final:
+                        while entry < entries:
+                            view = view_reached[ix(label), ix(machine), ix(entry)]
+                            column = own_column[ix(machine), ix(entry)]
+                            here_row = row_of[ix(s), ix(column)] if column >= 0 else FREE
+                            if view == ahead.UNKNOWN or (here_row < 0 and view != ahead.UNDEFINED):
+                                if not ahead.look(
+                                    explored, values, outlook, s, label, machine, entry, entry_node[entry]
+                                ):
+                                    status = at.NO_ROOM
+                                    break
+                                continue
+                            if view != ahead.UNDEFINED:  # else the machine has no rule, as below
+                                target = reward + paid_there[ix(label), ix(machine), ix(entry)]
+                                if view >= 0 and not ends:
+                                    column = column_of[ix(view)]
+                                    there_row = row_of[ix(after), ix(column)] if column >= 0 else FREE
+                                    if there_row >= 0:
+                                        target += gamma * highest(q, there_row, 0, actions)
+                                q[ix(here_row), ix(a)] += alpha * (target - q[ix(here_row), ix(a)])
+                                updates += 1
+                            entry += 1
+                        if status == at.DONE:
+                            machine, entry = machine + 1, 0
+                    left = (final - machine) * entries - entry
                 while not usable and left > 0 and not late:
                     if updates >= look:
                         status = at.CLOCK

@@ -26,7 +26,6 @@ from pdrm.learning.randomness import RngState, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import acting_heads
-from pdrm.learning.tabular.imagine_kernel import Outlook
 from pdrm.learning.tabular.learner_tables import (
     HierarchicalRates,
     Options,
@@ -37,6 +36,7 @@ from pdrm.learning.tabular.learner_tables import (
     tabulate_options,
 )
 from pdrm.learning.tabular.memory import AnyMemory, first_vectors
+from pdrm.learning.tabular.outlook_kernel import Outlook
 from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth, find_row, note
 from pdrm.machines.counting import CountingRewardAutomaton

@@ -1,9 +1,9 @@
-"""Learning from one step of the environment with every machine state and every observed stack, in Numba, without hashing.
+"""What a label does to every machine state with every observed stack, in tables for `q_kernel.py`, which then imagines without hashing.
 
-CpRM with exhaustive counterfactuals spends its time here, and memory is what it waits for. What a label does to a machine state and an
+CpRM with exhaustive counterfactuals spends its time there, and memory is what it waits for. What a label does to a machine state and an
 observed stack never changes, so it is found once and laid out in the order in which it is gone through; and the row of what is
 then seen is read from a plain table, [environment state, column], where a column stands for what a policy sees of a configuration.
-The result is that of the general loop of `q_kernel.py`, which does the same where stacks are in several lists, moves are counted,
+The result is that of the general loop, which does the same where stacks are in several lists, moves are counted,
 rewards are shaped, a budget or a clock stops in between, or these tables would grow too large. Configurations get their numbers from `explore_kernel.configuration`.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from pdrm.learning.tabular.rows_kernel import Observed, Values, find_row, ix
+from pdrm.learning.tabular.rows_kernel import Values, find_row
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
 from pdrm.product.explore_kernel import UNDEFINED_LABEL, configuration, explore
@@ -123,7 +123,7 @@ def place_rows(values: Values, outlook: Outlook) -> bool:
 
 
 @njit(cache=True)
-def look_ahead(
+def look(
     explored: Explored, values: Values, outlook: Outlook, s: int, label: int, machine: int, entry: int, node: int
 ) -> bool:
     """Find out what a label does to a machine state with an entry's stack, and make a row for them where it does something; False:
@@ -156,59 +156,3 @@ def look_ahead(
         return False
     outlook.own[machine, entry] = outlook.column[found.seen[here]]
     return True
-
-
-@njit(cache=True)
-def imagine(
-    explored: Explored,
-    values: Values,
-    observed: Observed,
-    outlook: Outlook,
-    s: int,
-    a: int,
-    label: int,
-    after: int,
-    reward: float,
-    ends: bool,
-    alpha: float,
-    gamma: float,
-    machine: int,
-    entry: int,
-) -> tuple[int, int, int]:
-    """Learn from a step of the environment in every machine state with every stack of the one list, from this machine state and entry
-    on. Returns how many updates were made, and the machine state and the entry that come next: those for which there was no room,
-    or the number of machine states."""
-    q, entries, final, updates = values.value, observed.length[0], explored.table.first_final, 0
-    if not place_rows(values, outlook):
-        return updates, machine, entry
-    if entries > outlook.own.shape[1]:
-        outlook.used[ENTRIES] = entries
-        return updates, machine, entry
-    column, own_rows, their_rows, actions = outlook.column, outlook.row[s], outlook.row[after], q.shape[1]
-    first = entry
-    for u in range(machine, final):
-        reached, paid, own = outlook.reached[label, u], outlook.paid[label, u], outlook.own[u]
-        for e in range(first, entries):
-            seen, mine = reached[ix(e)], own[ix(e)]
-            row = own_rows[ix(mine)] if mine >= 0 else FREE
-            if seen == UNKNOWN or (row < 0 and seen != UNDEFINED):
-                if not look_ahead(explored, values, outlook, s, label, u, e, observed.node[e]):
-                    return updates, u, e
-                seen, mine = reached[ix(e)], own[ix(e)]
-                row = own_rows[ix(mine)] if mine >= 0 else FREE
-            if seen == UNDEFINED:
-                continue
-            target = reward + paid[ix(e)]
-            if seen >= 0 and not ends:
-                theirs = column[ix(seen)]
-                if theirs >= 0:
-                    next_row = their_rows[ix(theirs)]
-                    if next_row >= 0:
-                        best = q[ix(next_row), 0]
-                        for action in range(1, actions):
-                            best = max(best, q[ix(next_row), ix(action)])
-                        target += gamma * best
-            q[ix(row), ix(a)] += alpha * (target - q[ix(row), ix(a)])
-            updates += 1
-        first = 0
-    return updates, final, 0
