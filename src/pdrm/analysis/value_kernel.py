@@ -62,9 +62,10 @@ def solve(
     precision: float,
     slack: float,
     sweeps_most: int,
+    guess: Floats,
 ) -> tuple[Floats, Floats, int, bool]:
     """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], the sweeps made, and whether they
-    were enough everywhere.
+    were enough everywhere. guess: values to begin with, those of an earlier call; of no length: none.
 
     Within a component with residual ρ, whose states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ,
     hence <= max(ρ/(1-γ), γw + ρ); and <= γw + ρ where no step leads back.
@@ -144,9 +145,9 @@ def solve(
                 paid[i, a] = q
                 alone = max(alone, q / max(gap, 1.0 - inside))
             lowest = min(lowest, alone)
-        # The largest number that is a lower bound of all values here: values then rise as what is paid spreads.
+        # Without a guess, the largest number that is a lower bound of all values here: values then rise as what is paid spreads.
         for i in range(size):
-            v[i] = lowest
+            v[i] = guess[order[begin + i]] if len(guess) else lowest
         v[size] = 0.0
 
         sweeps, leapt, before, bad = 0, False, np.inf, 0

@@ -91,9 +91,11 @@ def bound_values(
     settings = order, first, steps, discount, gap, max(precision, 8 * slack / gap), slack
     most, sweeps, settled = limit_sweeps(steps.next.size), 0, False
     if known is None:
+        value = np.zeros(0)
         while not settled:  # with fewer sweeps the errors are larger, and true
             begun = time_left()
-            value, error, sweeps, settled = solve(*settings, most)
+            value, error, more, settled = solve(*settings, most, value)
+            sweeps += more
             settled = settled or most >= MOST_SWEEPS or GROWTH * (begun - time_left()) > time_left()
             most *= GROWTH
         error *= 1 + 4 * EPSILON / gap  # an error is rounded too, and far larger than a step can make up for next to 1
