@@ -14,18 +14,18 @@ from functools import lru_cache
 
 import numpy as np
 
+from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.errors import BadReward
 from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 from pdrm.machines.stacks import Stacks
-from pdrm.machines.tables import Integers, Table
-from pdrm.product.finite_kernel import Flags, Numbers, States
+from pdrm.machines.tables import Table
+from pdrm.product.finite_kernel import States, add_up
+from pdrm.product.hash_kernel import FIRST_ROOM, Index
 
 DENOMINATORS = tuple(10**places for places in range(1, 7))
-AT_ONCE = 50_000
-"""States whose rewards are added up together."""
-MOST_PAIRS = 1_000_000
-"""Pairs of a sum and a move that are looked up in a table."""
+UNKNOWN = -1
+"""A sum that was not made yet."""
 BY_CHANCE = 1e-6
 """How likely a number may be to lie so near to a fraction of that size by chance."""
 
@@ -88,7 +88,8 @@ class ExactSteps:
         self.of_move = [read_number(reward) for reward in rewards]
         """[move]: what it pays."""
         self._number: dict[Fraction, int] = {}
-        self._near: list[float] = []
+        self._near = np.zeros(FIRST_ROOM)
+        """[number]: the float nearest to it."""
         happens = world.probability > 0
         self.chance = np.zeros(world.probability.shape, np.int64)
         """[environment state, action, outcome]: the number of its chance."""
@@ -96,9 +97,12 @@ class ExactSteps:
             self.chance[s, a] = [self._add(p) for p in read_chances(*world.probability[s, a].tolist())]
         read = {own: self._add(read_number(own)) for own in np.unique(world.reward[happens]).tolist()}
         zero = self._add(Fraction(0))
-        self._own = np.array([read.get(own, zero) for own in world.reward.ravel().tolist()], np.int64)
+        self._own = np.array([read.get(own, zero) for own in world.reward.ravel().tolist()], np.int32)
         self._own = self._own.reshape(world.reward.shape)
-        self._sums: dict[tuple[int, int], int] = {}
+        self._pairs = Index.room(FIRST_ROOM)
+        """Row of a key: (number of what was paid before) * moves + move."""
+        self._totals = np.full(FIRST_ROOM, UNKNOWN, np.int32)
+        """[row]: the number of the two together, or UNKNOWN."""
         self.reward = np.zeros((0, *world.reward.shape[1:]), np.int32)
         """[x, action, outcome]: the number of its reward, for states that are expanded."""
         self._done = np.zeros(0, np.bool_)
@@ -127,64 +131,27 @@ class ExactSteps:
             )
             self._done = np.concatenate([self._done, np.zeros(room - len(self._done), np.bool_)])
         fresh = np.flatnonzero(states.expanded[:count] & ~self._done[:count])
-        if fresh.size:
-            self._done[fresh] = True
-        for begin in range(0, len(fresh), AT_ONCE):
-            part = fresh[begin : begin + AT_ONCE]
-            self.reward[part] = self._add_up(states, stacks, part)
-            happens = self.world.probability[states.place[part]] > 0
-            off = np.abs(states.reward[part] - np.array(self._near)[self.reward[part]])[happens]
-            self.rounding = max(self.rounding, float(off.max(initial=0.0)))
-
-    def _add_up(self, states: States, stacks: Stacks, chosen: Numbers) -> Numbers:
-        """[chosen state, action, outcome]: the number of the reward: the environment's, the move's, its silent moves'."""
-        table, world = self.table, self.world
-        place = states.place[chosen]
-        paid = self._own[place]
-        node = np.broadcast_to(states.node[chosen, np.newaxis, np.newaxis], paid.shape).ravel()
-        label, state = world.label[place], states.state[chosen, np.newaxis, np.newaxis]
-        move = table.move[state, label, stacks.symbol[node].reshape(paid.shape)].ravel()
-        paid, at = paid.ravel(), node.astype(np.int64)
-        going: Numbers = np.flatnonzero((world.probability[place] > 0).ravel() & (move >= 0))
-        while going.size:
-            taken = move[going]
-            paid[going] = self._pay(paid[going], taken)
-            here = np.where(table.pops[taken] > 0, stacks.parent[at[going]], at[going])
-            for position in range(int(table.pushes[taken].max())):
-                more: Flags = table.pushes[taken] > position
-                here[more] = stacks.child[here[more], table.push[taken[more], position]]
-            at[going] = here
-            move[going] = table.silent[table.target[taken], stacks.symbol[here]]
-            going = going[move[going] >= 0]
-        return paid.reshape(label.shape)
-
-    def _pay(self, paid: Numbers, taken: Integers) -> Numbers:
-        """The numbers of what was paid before and by these moves."""
-        pair, size = paid * len(self.of_move) + taken, len(self.numbers) * len(self.of_move)
-        if size > MOST_PAIRS:
-            kinds, pair = np.unique(pair, return_inverse=True)
-        else:  # as a table: nothing is sorted
-            present = np.zeros(size, np.bool_)
-            present[pair] = True
-            kinds = np.flatnonzero(present)
-        for before, move in (pairs := [divmod(kind, len(self.of_move)) for kind in kinds.tolist()]):
-            if (before, move) not in self._sums:
-                self._sums[before, move] = self._add(self.numbers[before] + self.of_move[move])
-        sums = np.array([self._sums[pair] for pair in pairs], np.int64)
-        if size <= MOST_PAIRS:
-            table = np.zeros(size, np.int64)
-            table[kinds] = sums
-            sums = table
-        found: Numbers = sums[pair]
-        return found
+        done = 0
+        while done < len(fresh):
+            sums = self._pairs, self._totals, self._near
+            done, pair, off = add_up(self.table, stacks, self.world, states, fresh, done, self._own, *sums, self.reward)
+            self.rounding = max(self.rounding, off)
+            if pair >= 0:
+                before, move = divmod(int(self._pairs.key[pair]), len(self.table.target))
+                self._totals[pair] = self._add(self.numbers[before] + self.of_move[move])
+                self._pairs = self._pairs.grow()
+                self._totals = lengthen(self._totals, len(self._pairs.key), UNKNOWN)
+        self._done[fresh] = True
 
     def _add(self, number: Fraction) -> int:
         """The number of a fraction, a new one if it is new."""
         if number not in self._number:
-            self._number[number] = len(self.numbers)
+            self._number[number] = place = len(self.numbers)
             self.numbers.append(number)
+            if place == len(self._near):
+                self._near = lengthen(self._near, 2 * place)
             try:
-                self._near.append(float(number))
+                self._near[place] = float(number)
             except OverflowError:
                 fault = "the rewards of one step add up to more than a float can hold"
                 raise BadReward(fault, fix="use smaller rewards") from None
