@@ -23,7 +23,7 @@ def test_the_commands_say_what_a_new_user_should_see(pdrm, tmp_path, monkeypatch
     said = run_commands("pdrm doctor\n" + "".join(part.commands for part in rest), pdrm)
     assert "core: ok" in said
     assert "retrace: ok" in said
-    assert "ended in home, # (final); reward 14" in said
+    assert "ended in home, # (final); reward 11.3" in said
     assert re.search(r"100 episodes of garden: .*\n  ended in home: \d+", said)
     assert re.search(r"its top, counterfactual\s+.*success 100% of 3 seeds", said)
     assert "100 episodes of van: mean return 9" in said

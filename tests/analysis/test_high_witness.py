@@ -33,9 +33,11 @@ def test_a_no_beyond_what_was_explored():
 
 
 def test_what_is_best_depends_on_how_high_the_stack_is(tmp_path):
-    """In the project of `pdrm new` it pays to walk about first, for some 57 steps: no exploring gets there."""
+    """If the project of `pdrm new` paid 1 for a step back, walking about for some 57 steps first would pay: no exploring gets there."""
     make_project(tmp_path / "garden", "grid")
-    garden = Task(tmp_path / "garden/map.txt", tmp_path / "garden/task.pdrm")
+    text = (tmp_path / "garden/task.pdrm").read_text()
+    assert text.count("eps, 0.1 ") == 1
+    garden = Task(tmp_path / "garden/map.txt", text.replace("eps, 0.1 ", "eps, 1 "))
     high = HighWitnesses.of(garden, 0.99)
     one, other = high.find("everywhere", 3)
     assert one.seen == other.seen == one.stack[:3]
