@@ -420,3 +420,14 @@ def test_a_reserved_event_is_shown_where_it_stands():
     with pytest.raises(BadName) as raised:
         pdrm.from_grammar('start: rest\nrest: "a" "where"')
     assert str(raised.value.where) == "<grammar>:2:11"
+
+
+def test_the_bottom_of_the_stack_is_called_as_everywhere():
+    for text, accept in (('start: "a" start "b" | "a" start "c" | "d"', "first"), ('start: start "a" | "b"', "end")):
+        assert pdrm.from_grammar(text, accept=accept).stack[0] == "#"
+
+
+def test_a_name_that_touches_another_has_a_place():
+    with pytest.raises(BadSetting) as raised:
+        pdrm.parse('complete x"a" 2\nstart: "a" "b"', "m.grammar")
+    assert str(raised.value.where) == "m.grammar:1:10"

@@ -253,8 +253,9 @@ def test_options_that_cannot_be():
     for make in (pdrm.from_ltlf, pdrm.from_regex):
         with pytest.raises(BadSetting, match="is a text"):
             make(7)
-    with pytest.raises(BadSetting, match="says that the word is complete"):
+    with pytest.raises(BadSetting, match="says that the word is complete") as caught:
         pdrm.from_ltlf("F end", accept="end")
+    assert caught.value.where.file == "<formula>"
 
 
 def test_a_formula_has_no_parts_to_complete(tmp_path):
