@@ -21,6 +21,9 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack, TopK, View
 
+MACHINE, STACK = "machine", "stack"
+"""What the machine's entries are called in a dictionary."""
+
 
 class Window:
     """The places of the stack that are seen, top first, and the numbers of what stands there (0: nothing).
@@ -136,6 +139,21 @@ def _entries(environment: spaces.Space[Any], keys: tuple[str, ...] | None) -> En
     return None
 
 
+class ProductDict(spaces.Dict):
+    """The space of observations that are dictionaries, which knows the machine, the view and the depth that they show: what is handed
+    a space and no environment, as Stable-Baselines3's replay buffers are, need not be told them again.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> space = AsDict(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space
+    >>> list(space), space.machine.name, str(space.view)
+    (['observation', 'machine', 'stack'], 'letter', '1')
+    """
+
+    def __init__(self, entries: list[tuple[str, spaces.Space[Any]]], window: Window) -> None:
+        super().__init__(entries)
+        self.machine, self.view, self.depth = window.machine, window.view, window.depth
+
+
 class AsDict:
     """`{"observation": …, "machine": number of the state, "stack": numbers}`; with no place seen, no `stack`. Where the
     environment's observation is a dictionary, its entries stand in place of `observation`.
@@ -149,29 +167,28 @@ class AsDict:
     def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
         self._entries = _entries(environment, keys)
         parts = {"observation": environment} if self._entries is None else dict(self._entries.space.spaces)
-        own: dict[str, spaces.Space[Any]] = {"machine": spaces.Discrete(len(window.state))}
+        own: dict[str, spaces.Space[Any]] = {MACHINE: spaces.Discrete(len(window.state))}
         if window.places:
-            own["stack"] = spaces.MultiDiscrete([window.symbols] * window.places)
+            own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
         for name in own:
             if name in parts:
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
                 raise CannotWrap(f"the environment's observation has an entry `{name}` already", fix=fix)
-        self.space: spaces.Dict = spaces.Dict([*parts.items(), *own.items()])
+        self.space: ProductDict = ProductDict([*parts.items(), *own.items()], window)
         self._window = window
 
     def put(self, observation: object, state: str, stack: Stack) -> Mapping[str, Any]:
         """One observation."""
         window = self._window
         seen = {"observation": observation} if self._entries is None else self._entries.pick(observation)
-        seen["machine"] = window.state[state]
+        seen[MACHINE] = window.state[state]
         if window.places:
-            seen["stack"] = np.array(window.numbers(stack))
+            seen[STACK] = np.array(window.numbers(stack))
         return seen
 
 
 class ProductBox(spaces.Box):
-    """The space of flat observations, which knows the machine, the view and the depth that they show: what is handed a space
-    and no environment, as Stable-Baselines3's replay buffers are, need not be told them again.
+    """The space of flat observations, which knows the same as `ProductDict`.
 
     >>> from pdrm.language.loading import catalogue
     >>> space = AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space

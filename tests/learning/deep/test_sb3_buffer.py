@@ -1,5 +1,7 @@
 """The replay buffer for Stable-Baselines3: what it imagines is exactly what would have happened, row for row."""
 
+from copy import deepcopy
+
 import gymnasium
 import numpy as np
 import pytest
@@ -199,10 +201,73 @@ def test_agents_take_it(agent):
     assert len(model.replay_buffer.sample(16).rewards) == 48
 
 
-def test_an_observation_that_is_no_vector_is_refused():
-    env = wrap(FiniteEnv("letter"), LETTER, "info", k=1)
-    with pytest.raises(BadSetting, match="not a vector"):
+@pytest.mark.parametrize("k", [0, 2])
+def test_a_dictionary_is_imagined_as_the_vector_is(k):
+    """Two buffers live through the same steps, one with each form; what they sample is the same, put in the other form."""
+    paint = catalogue("paint")
+    forms = [wrap(FiniteEnv("paint", step_limit=30), paint, "info", k, flatten=flat) for flat in (False, True)]
+    inner, rng = forms[0].env.observation_space, np.random.default_rng(3)
+    buffers = [
+        CounterfactualReplayBuffer(200, env.observation_space, env.action_space, "cpu", counterfactuals=5, seed=7)
+        for env in forms
+    ]
+    vectors = [DummyVecEnv([lambda env=env: env]) for env in forms]
+    for vector in vectors:
+        vector.seed(1)
+    seen = [vector.reset() for vector in vectors]
+    for _ in range(150):
+        action = rng.integers(forms[0].action_space.n, size=1)
+        for number, (vector, buffer) in enumerate(zip(vectors, buffers, strict=True)):
+            after, reward, done, infos = vector.step(action)
+            last = deepcopy(after)
+            if done[0]:
+                end = infos[0]["terminal_observation"]
+                last = {name: np.array([value]) for name, value in end.items()} if number == 0 else end[None]
+            buffer.add(seen[number], last, action, reward, done, infos)
+            seen[number] = after
+    where = np.arange(150).repeat(2)
+    by_name, flat = (buffer._get_samples(where) for buffer in buffers)
+    assert len(flat.rewards) > 600
+    space = gymnasium.spaces.Dict([("observation", inner), *list(forms[0].observation_space.items())[1:]])
+    for one, other in (
+        (by_name.observations, flat.observations),
+        (by_name.next_observations, flat.next_observations),
+    ):
+        columns = {name: values.numpy().astype(int) for name, values in one.items()}
+        for number, row in enumerate(other.numpy()):
+            entry = {name: values[number] if name == "stack" else values[number, 0] for name, values in columns.items()}
+            assert gymnasium.spaces.flatten(space, entry).tolist() == row.tolist()
+    for name in ("actions", "rewards", "dones"):
+        assert getattr(by_name, name).tolist() == getattr(flat, name).tolist()
+
+
+def test_agents_take_a_dictionary():
+    env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info")
+    sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
+    model = DQN("MultiInputPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, **sizes)
+    model.learn(40)
+    assert len(model.replay_buffer.sample(16).rewards) == 48
+
+
+def test_a_form_whose_part_cannot_be_replaced_is_refused_at_once():
+    env = wrap(FiniteEnv("letter"), LETTER, "info", discrete=True)
+    with pytest.raises(BadSetting, match="neither a dictionary nor a vector"):
         CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)
+    env = wrap(FiniteEnv("letter"), LETTER, "info", k=2)
+    for k in (1, 3):
+        with pytest.raises(BadSetting, match="does not show"):
+            CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER, k=k)
+    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER, k=0)
+    with pytest.raises(BadSetting, match="observations are not those"):
+        feed(buffer, env)
+
+
+def feed(buffer, env):
+    """One step of an environment."""
+    vector = DummyVecEnv([lambda: env])
+    before, action = vector.reset(), np.array([0])
+    after, reward, done, infos = vector.step(action)
+    buffer.add(before, after, action, reward, done, infos)
 
 
 @pytest.mark.parametrize(

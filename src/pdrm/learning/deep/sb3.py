@@ -1,7 +1,8 @@
 """Counterfactual experiences for Stable-Baselines3: a replay buffer for DQN, SAC, TD3 and DDPG (`replay_buffer_class`).
 
 Rows are stored as they happened, with their labels; when a batch is sampled, each row is also seen with other machine states
-and observed stacks. The environment is one of `pdrm.wrap(..., flatten=True)`, whose `info` carries the labels.
+and observed stacks. The environment is one of `pdrm.wrap`, whose `info` carries the labels; its observation is a dictionary or, with
+`flatten=True`, a vector. Of either only the machine's part is replaced: two entries, or the end of the vector.
 
 Which stacks are told apart (`symbols_that_matter`) and which states are drawn (those that are not final) is as in `replay`. The
 rest is not shared: there, configurations are packed integers inside a compiled program of fixed shapes; here they are the
@@ -15,7 +16,7 @@ world in which they are not rare.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +26,14 @@ from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
-from pdrm.product.observation import AsVector, ProductBox, Window
+from pdrm.product.observation import MACHINE, STACK, AsVector, ProductBox, ProductDict, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, view_of
 from pdrm.task import MachineLike, pushdown_machine
 
 try:
-    from stable_baselines3.common.buffers import ReplayBuffer
-    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+    from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+    from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 except ImportError as error:
     raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
 
@@ -44,17 +45,24 @@ COMPARED = 100
 """Rows of a new buffer that are compared with what the machine and the view would show."""
 
 
+Observations = npt.NDArray[Any] | dict[str, npt.NDArray[Any]]
+"""Of several rows: vectors, or what stands in each entry of a dictionary."""
+
+
 class Imagined(NamedTuple):
     """What a label does to a configuration, as an agent sees it."""
 
-    before: npt.NDArray[np.float32]  # the machine's part of the observation
-    after: npt.NDArray[np.float32]
+    before: npt.NDArray[
+        Any
+    ]  # the machine's part of the observation: the end of a vector, or the numbers in a dictionary
+    after: npt.NDArray[Any]
     reward: float
     final: bool
 
 
-class CounterfactualReplayBuffer(ReplayBuffer):
-    """Give it to an agent as `replay_buffer_class`; what else it needs, it takes from the environment of `pdrm.wrap`.
+class CounterfactualReplayBuffer(DictReplayBuffer):
+    """Give it to an agent as `replay_buffer_class`; what else it needs, it takes from the environment of `pdrm.wrap`, with or
+    without `flatten=True`.
 
     counterfactuals: rows imagined beside each sampled one, each with a
     machine state and an observed top of the stack drawn at random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room
@@ -69,6 +77,10 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     >>> agent = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
     >>> agent.replay_buffer.machine.name, agent.replay_buffer.counterfactuals
     ('letter', 2)
+    >>> env = pdrm.wrap(FiniteEnv("letter"), "letter", "info")
+    >>> agent = DQN("MultiInputPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
+    >>> sorted(agent.replay_buffer.observations)
+    ['machine', 'observation', 'stack']
     """
 
     def __init__(
@@ -88,9 +100,11 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
         if machine is None:
-            if not isinstance(observation_space, ProductBox):
+            if not isinstance(observation_space, ProductBox | ProductDict):
                 fault = f"the observation space {observation_space} does not say which machine it shows"
-                raise BadSetting(fault, fix="use pdrm.wrap(..., flatten=True), or give `machine`, `k` and `depth`")
+                given = "replay_buffer_kwargs=dict(machine=..., k=...), and `depth` where it was given"
+                fix = f"use the environment of pdrm.wrap; where another wrapper is around it, say what pdrm.wrap was given: {given}"
+                raise BadSetting(fault, fix=fix)
             machine, view, depth = observation_space.machine, observation_space.view, observation_space.depth
         else:
             view = view_of(k)
@@ -98,7 +112,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
-        super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
+        self._storage = ReplayBuffer if self._width is not None else DictReplayBuffer
+        self._storage.__init__(self, buffer_size, observation_space, action_space, *args, **kwargs)  # type: ignore[arg-type]
         self._rng = np.random.default_rng(seed)
         # For a k-policy, stacks that agree on what one step can pop and on what counts below are one.
         self._kept = None if isinstance(view, FullStack) else symbols_that_matter(self.machine, view.k)
@@ -119,10 +134,18 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self.environment_reward = np.zeros(shape, np.float32)
         self.environment_terminated = np.zeros(shape, np.bool_)
 
-    def _environment_width(self, space: spaces.Space[Any]) -> int:
-        """Numbers of an observation that are the environment's."""
+    def _environment_width(self, space: spaces.Space[Any]) -> int | None:
+        """Numbers of a vector that are the environment's; None: the observation is a dictionary."""
+        if isinstance(space, spaces.Dict):
+            own = [MACHINE, STACK] if self._window.places else [MACHINE]
+            shown = [np.shape(space[name].sample()) for name in own if name in space.spaces]
+            if shown != [(), (self._window.places,)][: len(own)]:
+                fault = f"the observation {space} does not show this machine and k as `{'` and `'.join(own)}`"
+                raise BadSetting(fault, fix="give those given to `pdrm.wrap`")
+            return None
         if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-            raise BadSetting(f"the observation {space} is not a vector", fix="pdrm.wrap(..., flatten=True)")
+            fault = f"the observation {space} is neither a dictionary nor a vector, and the machine's part of it cannot be replaced"
+            raise BadSetting(fault, fix="leave `discrete` out of pdrm.wrap, or use pdrm.wrap(..., flatten=True)")
         width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
             fault = "the observation is too short for this machine and k"
@@ -131,8 +154,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     def add(
         self,
-        obs: npt.NDArray[Any],
-        next_obs: npt.NDArray[Any],
+        obs: Observations,
+        next_obs: Observations,
         action: npt.NDArray[Any],
         reward: npt.NDArray[Any],
         done: npt.NDArray[Any],
@@ -140,7 +163,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     ) -> None:
         """Store one step of every environment."""
         for env, info in enumerate(infos):
-            record = self._record(info, next_obs[env])
+            record = self._record(info, next_obs, env)
             label = record["label"]
             if label not in self._number:
                 self._number[label] = len(self._labels)
@@ -151,23 +174,45 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             self._note(record["state"], record["stack"])
             if done[env]:
                 self._note(*self._quick.begin()[:2])
-        super().add(obs, next_obs, action, reward, done, infos)
+        self._storage.add(self, obs, next_obs, action, reward, done, infos)  # type: ignore[arg-type]
 
-    def _record(self, info: dict[str, Any], seen: npt.NDArray[Any]) -> dict[str, Any]:
+    def _record(self, info: dict[str, Any], seen: Observations, env: int) -> dict[str, Any]:
         """What the wrapped environment says about the machine. The first rows are compared with what this buffer would show."""
         if "machine" not in info:
-            raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(..., flatten=True)")
+            raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(...)")
         if "shaping" in info["machine"] and self.counterfactuals:
             fault = "the environment's rewards are shaped, and the potential of a stack whose top alone is imagined is not known"
             raise BadSetting(fault, fix="counterfactuals=0, or leave `shaping` out of pdrm.wrap")
         record: dict[str, Any] = info["machine"]
         if not self.full and self.pos < COMPARED:
             known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
-            own = seen[self._width :]
-            if not known or not np.array_equal(own, self._form.put((), record["state"], record["stack"])):
+            if not known or not np.array_equal(self._own_part(seen, env), self._put(record["state"], record["stack"])):
                 fault = "the observations are not those of this machine, k and depth"
                 raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
         return record
+
+    def _put(self, state: str, stack: Stack) -> npt.NDArray[Any]:
+        """The machine's part of an observation."""
+        if self._width is not None:
+            return self._form.put((), state, stack)
+        return np.array([self._window.state[state], *(self._window.numbers(stack) if self._window.places else ())])
+
+    def _own_part(self, seen: Observations, env: int) -> npt.NDArray[Any]:
+        """The same, of what one of the environments observed."""
+        if not isinstance(seen, dict):
+            return np.asarray(seen[env, self._width :])
+        return np.concatenate([np.ravel(seen[name][env]) for name in (MACHINE, STACK) if name in seen])
+
+    def _replace_parts(self, seen: Observations, parts: list[npt.NDArray[Any]]) -> Observations:
+        """The observations with other parts of the machine."""
+        if parts and isinstance(seen, dict):
+            rows = np.array(parts)
+            seen[MACHINE] = rows[:, :1].reshape(seen[MACHINE].shape).astype(seen[MACHINE].dtype)
+            if STACK in seen:
+                seen[STACK] = rows[:, 1:].astype(seen[STACK].dtype)
+        elif parts:
+            cast("npt.NDArray[Any]", seen)[:, self._width :] = parts
+        return seen
 
     def _note(self, state: str, stack: Stack) -> None:
         place = state, stack[: self._kept]
@@ -209,24 +254,35 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 weights += [times / sum(below.values()) for times in below.values()]
         self._drawn, self._drawn_at = (found, np.cumsum(weights)), self._noted
 
-    def _get_samples(self, batch_inds: npt.NDArray[Any], env: Any = None) -> ReplayBufferSamples:
+    def sample(self, batch_size: int, env: Any = None) -> Any:
+        """A batch: rows drawn as Stable-Baselines3 does, then those imagined beside them. batch_size: of the rows drawn. env: normalises
+        them, if it is given."""
+        return self._storage.sample(self, batch_size, env)
+
+    def _get_samples(self, batch_inds: npt.NDArray[Any], env: Any = None) -> Any:
         """The rows with these numbers, each of one environment drawn at random, then those imagined beside them."""
         envs = self._rng.integers(self.n_envs, size=len(batch_inds))
-        before, after = self.observations[batch_inds, envs], self.next_observations[batch_inds, envs]
+        before, after = _rows(self.observations, batch_inds, envs), _rows(self.next_observations, batch_inds, envs)
         ended = self.dones[batch_inds, envs] * (1 - self.timeouts[batch_inds, envs])
         real = (before, self.actions[batch_inds, envs], after, ended, self.rewards[batch_inds, envs])
         imagined = self.imagine(np.repeat(batch_inds, self.counterfactuals), np.repeat(envs, self.counterfactuals))
-        before, action, after, ended, reward = (np.concatenate(pair) for pair in zip(real, imagined, strict=True))
+        seen, action, next_seen, ended, reward = (_join(*pair) for pair in zip(real, imagined, strict=True))
         data: tuple[Any, ...] = (
-            self._normalize_obs(before, env),
+            self._normalize_obs(seen, env),
             action,
-            self._normalize_obs(after, env),
+            self._normalize_obs(next_seen, env),
             ended.reshape(-1, 1),
             self._normalize_reward(reward.reshape(-1, 1), env),
         )
-        return ReplayBufferSamples(*(self.to_torch(part) for part in data))
+        samples = DictReplayBufferSamples if self._width is None else ReplayBufferSamples
+        return samples(*(self._as_tensors(part) for part in data))
 
-    def imagine(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def _as_tensors(self, part: Observations) -> Any:
+        if isinstance(part, dict):
+            return {name: self.to_torch(values) for name, values in part.items()}
+        return self.to_torch(part)
+
+    def imagine(self, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> tuple[Any, ...]:
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
         found = [
             self.what_if(state, stack, int(self.label[step, env]))
@@ -234,10 +290,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         ]
         kept = np.array([one is not None for one in found], np.bool_)
         rows = [one for one in found if one is not None]
-        steps, envs, width = steps[kept], envs[kept], self._width
-        before, after = self.observations[steps, envs].copy(), self.next_observations[steps, envs].copy()
-        if rows:
-            before[:, width:], after[:, width:] = [one.before for one in rows], [one.after for one in rows]
+        steps, envs = steps[kept], envs[kept]
+        before = self._replace_parts(_rows(self.observations, steps, envs), [one.before for one in rows])
+        after = self._replace_parts(_rows(self.next_observations, steps, envs), [one.after for one in rows])
         final = np.array([one.final for one in rows], np.bool_)
         paid = np.array([one.reward for one in rows], np.float32)
         ended = (self.environment_terminated[steps, envs] | final).astype(np.float32)
@@ -249,9 +304,23 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if key not in self._cache:
             try:
                 there, above, paid = self._quick.step(state, stack, self._labels[label])
-                seen = self._form.put((), state, stack), self._form.put((), there, above)
+                seen = self._put(state, stack), self._put(there, above)
             except (UndefinedMove, StackTooHigh):
                 self._cache[key] = None
             else:
                 self._cache[key] = Imagined(*seen, paid, there in self.machine.final)
         return self._cache[key]
+
+
+def _rows(stored: Observations, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> Observations:
+    """Copies of the observations at these places."""
+    if isinstance(stored, dict):
+        return {name: values[steps, envs] for name, values in stored.items()}
+    return np.asarray(stored[steps, envs])
+
+
+def _join(first: Any, second: Any) -> Any:
+    """The rows of both, one after the other."""
+    if isinstance(first, dict):
+        return {name: np.concatenate([values, second[name]]) for name, values in first.items()}
+    return np.concatenate([first, second])
