@@ -102,7 +102,7 @@ def write(tenth: str = "") -> int:
     """Write the page, of all mutants or of those that end in a digit; how many survivors it cannot explain."""
     codes = {name: code for found in results().values() for name, code in found["exit_code_by_key"].items()}
     tried = {name: code for name, code in codes.items() if name.endswith(tenth) and not (tenth and code is None)}
-    text, unexplained = survivors_page(tried, TREE, tenth, len(codes))
+    text, unexplained = survivors_page(tried, TREE, tenth, len(codes), sum(name.endswith(tenth) for name in codes))
     (ROOT / "docs" / "mutants.md").write_text(text, encoding="utf-8")
     sys.stdout.write(f"wrote docs/mutants.md; {unexplained} survivors are not explained\n")
     return unexplained

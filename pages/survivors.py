@@ -89,8 +89,11 @@ def survivor(name: str) -> Survivor:
     return Survivor(_file(module), function, " ".join(old), " ".join(new))
 
 
-def survivors_page(codes: dict[str, int | None], tree: Path, tenth: str = "", every: int = 0) -> tuple[str, int]:
-    """The page, and how many survivors it cannot explain. tenth: the digit that the mutants end in, where they are a sample of all `every`."""
+def survivors_page(
+    codes: dict[str, int | None], tree: Path, tenth: str = "", every: int = 0, asked: int = 0
+) -> tuple[str, int]:
+    """The page, and how many survivors it cannot explain. tenth: the digit that the mutants end in, where they are a sample of all
+    `every`, of which `asked` end in it."""
     from mutmut.stats import status_by_exit_code  # noqa: PLC0415 - a tool of the run alone
 
     counts = Counter(status_by_exit_code[code] for code in codes.values())
@@ -99,7 +102,9 @@ def survivors_page(codes: dict[str, int | None], tree: Path, tenth: str = "", ev
             (survivor(name) for name, code in codes.items() if status_by_exit_code[code] in ("survived", "no tests")),
             key=lambda one: (one.file, one.function, one.becomes),
         )
-    sample = f" (a sample: those of {every:,} whose number ends in {tenth})" if tenth else ""
+    sample = (
+        f" (a sample of {every:,}: {asked:,} have a number that ends in {tenth}, and these were tried)" if tenth else ""
+    )
     command = f"python -m pages.mutants tenth {tenth}" if tenth else "make mutants"
     parts = [HEAD.format(**_numbers(counts), sample=sample, command=command), *_branches()]
     known = reasons()
