@@ -103,7 +103,7 @@ def survivors_page(
             key=lambda one: (one.file, one.function, one.becomes),
         )
     sample = (
-        f" (a sample of {every:,}: {asked:,} have a number that ends in {tenth}, and these were tried)" if tenth else ""
+        f", a sample (of {every:,}, those tried so far of the {asked:,} whose number ends in {tenth})" if tenth else ""
     )
     command = f"python -m pages.mutants tenth {tenth}" if tenth else "make mutants"
     parts = [HEAD.format(**_numbers(counts), sample=sample, command=command), *_branches()]
