@@ -50,6 +50,7 @@ EXAMPLES = {
     "E0810": "pdrm train water-17 --agent q",
     "E0811": 'from pathlib import Path\nPath("map.txt").write_text("step_limit 9\\nplace a here\\n\\na@\\n")\npdrm train map.txt',
     "E0812": 'pdrm.check_k("paint", gamma=0.9)',
+    "E0814": "pdrm.PPO().learn(1000)",
     "E0802": "pdrm train letter --agent sarsa",
     "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.learning.load_policy("policy.npz")',
     "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',
@@ -84,6 +85,8 @@ EXAMPLES = {
     + 'print(*inspect("s -> s : d, z / a z, 1\\ns -> s : u, a / eps, 1\\ns -> done : t, # / #, 1"), sep="\\n")',
     "W0607": INSPECT + 'print(*inspect("s -> done : t, # / #, -1"), sep="\\n")',
     "W0608": INSPECT + 'print(*inspect("s -> done : t & x, # / #, 1"), sep="\\n")',
+    "W0610": 'print(pdrm.errors.NeverSucceeded("none of the last 5 tests ended in `done`", fix="pdrm.train(task, pdrm.PPO.for_sparse_rewards())", shell_fix="--sparse-rewards"))',
+    "W0611": 'print(pdrm.errors.SmallImage("image", (7, 7, 3)))',
     "W0609": 'print(pdrm.product.inspect_task(pdrm.Task("letter", "anbn"))[0])',
 }
 """Lines that begin with `pdrm ` and a blank are commands."""

@@ -464,6 +464,9 @@ WARNINGS = {
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
+    "W0610": "None of the last tests of a deep agent achieved the task. Most often rewards are too rare for its default settings: it never meets one by chance. `for_sparse_rewards()` (`--sparse-rewards`) sets what helped elsewhere.",
+    "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
 }
 """What each warning code means, for `pdrm explain`."""
 
@@ -484,6 +487,42 @@ class EarlyAcceptance(UserWarning):
 
     def __str__(self) -> str:
         return f'{self.finding}\n  fix: use accept="end" (`accept end` in a file), or ask for something that stays true'
+
+
+class NeverSucceeded(UserWarning):
+    """Warns of a deep agent none of whose last tests achieved the task: W0610.
+
+    >>> print(NeverSucceeded("none of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
+    warning[W0610]: none of the last 5 tests ended in `done`
+      fix: train longer
+    """
+
+    code = "W0610"
+
+    def __init__(self, message: str, *, fix: str, shell_fix: str) -> None:
+        super().__init__(message)
+        self.message, self.fix, self.shell_fix = message, fix, shell_fix
+
+    def __str__(self) -> str:
+        return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"
+
+
+class SmallImage(UserWarning):
+    """Warns of an image in an observation that is too small for Stable-Baselines3's networks: W0611.
+
+    >>> print(SmallImage("image", (7, 7, 3)))
+    warning[W0611]: Stable-Baselines3's MultiInputPolicy takes `image`, of shape (7, 7, 3), for a picture; its convolutions need 36 by 36 pixels
+      fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]
+    """
+
+    code = "W0611"
+
+    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
+        picture = f"takes `{name}`, of shape {shape}, for a picture; its convolutions need 36 by 36 pixels"
+        super().__init__(f"Stable-Baselines3's MultiInputPolicy {picture}")
+
+    def __str__(self) -> str:
+        return f'{Finding(self.code, str(self.args[0]))}\n  fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]'
 
 
 class UnknownDomain(PdrmError, code="E0701"):
@@ -583,6 +622,12 @@ class Diverged(BadSetting, code="E0813"):
 
     runs: tuple[int, ...] = ()
     """Which of the runs that were trained side by side, by their places."""
+
+
+class NotHere(BadSetting, AttributeError, code="E0814"):
+    """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
+    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`.
+    """
 
 
 class UnknownAgent(PdrmError, code="E0802"):

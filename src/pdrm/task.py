@@ -236,10 +236,23 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
         if given in paper_domains():
             return _paper_domain(str(given))
         return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
-    fix = "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
-    if hasattr(given, "step") and hasattr(given, "reset"):
-        fix = "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    raise WrongKind(f"{_shorten(given)} is not a domain", fix=fix)
+    raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+
+
+def suggest_domain(given: Any) -> str:  # noqa: ANN401 - anything that is no domain
+    """What to do with something that is no domain: an environment without a table is for agents of other libraries."""
+    if not hasattr(given, "step") or not hasattr(given, "reset"):
+        return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
+    bare = getattr(given, "unwrapped", given)
+    if isinstance(getattr(bare, "domain", None), Domain):
+        return "use its domain, `env.unwrapped.domain`: pdrm.Task(env.unwrapped.domain, machine)"
+    if hasattr(bare, "P"):
+        return "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
+    product = hasattr(given, "observing")  # it is one of `pdrm.wrap`
+    named = product and hasattr(given.observation_space, "spaces")
+    first = "" if product else "env = pdrm.wrap(env, machine, labels, flatten=True)\n       "
+    agent = f'stable_baselines3.PPO("{"MultiInputPolicy" if named else "MlpPolicy"}", env).learn(100_000)'
+    return f"it has no transition table, so train it with Stable-Baselines3:\n       {first}{agent}"
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:

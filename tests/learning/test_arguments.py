@@ -14,7 +14,7 @@ from pdrm.errors import BadSetting
     ("given", "fix"),
     [
         ({"domain": "maze-5x5"}, "pdrm.domains.find_domain('maze-5x5')"),
-        ({"domain": pdrm.domains.FiniteEnv("maze-5x5")}, "pdrm.from_gymnasium"),
+        ({"domain": pdrm.domains.FiniteEnv("maze-5x5")}, "env.unwrapped.domain"),
         ({"domain": 7}, "pdrm.domains.from_arrays"),
         ({"machine": "x.pdrm"}, "pdrm.load('x.pdrm')"),
         ({"machine": Path("x.pdrm")}, "pdrm.load('x.pdrm')"),

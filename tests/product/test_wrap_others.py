@@ -1,11 +1,15 @@
 """Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
 
+import sys
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import pdrm
+from pdrm.errors import SmallImage
 from tests.product.plain_q import learnt, mean_return
 from tests.product.tasks import COINS, ROUND_TRIP, TRIP, Room, corridor, shopping, sightseeing, watch_room
 
@@ -200,3 +204,34 @@ def test_stable_baselines_own_vectors():
             assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], "the machine begins anew"
     assert ended
     envs.close()
+
+
+def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
+    """Only where Stable-Baselines3 is in use, and only in a dictionary."""
+    room = minigrid(disable_env_checker=True)
+    large = gymnasium.wrappers.TransformObservation(
+        room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)
+    )
+    monkeypatch.setitem(sys.modules, "stable_baselines3", pdrm)
+    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)"):
+        pdrm.wrap(room, UNWIND, turns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pdrm.wrap(room, UNWIND, turns, flatten=True)
+        pdrm.wrap(large, UNWIND, turns)
+        monkeypatch.delitem(sys.modules, "stable_baselines3")
+        pdrm.wrap(room, UNWIND, turns)
+
+
+def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():
+    cart = gymnasium.make("CartPole-v1")
+    for given, said in (
+        (cart, 'pdrm.wrap(env, machine, labels, flatten=True)\n       stable_baselines3.PPO("MlpPolicy", env)'),
+        (pdrm.wrap(cart, UNWIND, turns), 'stable_baselines3.PPO("MultiInputPolicy", env)'),
+        (pdrm.wrap(cart, UNWIND, turns, flatten=True), 'stable_baselines3.PPO("MlpPolicy", env)'),
+        (gymnasium.make("FrozenLake-v1"), "pdrm.from_gymnasium"),
+        (pdrm.domains.FiniteEnv("letter"), "env.unwrapped.domain"),
+    ):
+        with pytest.raises(pdrm.PdrmError) as refused:
+            pdrm.train(given, "ppo")
+        assert said in refused.value.fix, given

@@ -76,6 +76,10 @@ def train(
         list[str] | None,
         typer.Option("--set", help="name=value: any setting of the agent (see `pdrm agents`); may be repeated."),
     ] = None,
+    sparse_rewards: Annotated[
+        bool,
+        typer.Option("--sparse-rewards", help="Settings for tasks that pay only after many right steps (ppo, dqn)."),
+    ] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
@@ -106,7 +110,8 @@ def train(
 
         check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
-    chosen = _agent(task, agent, k, steps, {name: value for name, value in settings.items() if value is not None}, set_)
+    given = {name: value for name, value in settings.items() if value is not None}
+    chosen = _agent(task, agent, k, steps, given, set_, sparse=sparse_rewards)
     runs = [
         Planned(RunSpec(task, chosen, one), f"seed {one}")
         for one in ([seed] if seed is not None else range(seeds or 1))
@@ -142,10 +147,17 @@ def train(
 
 
 def _agent(
-    task: Task, name: str | None, k: str | None, steps: int | None, settings: dict[str, Any], words: list[str] | None
+    task: Task,
+    name: str | None,
+    k: str | None,
+    steps: int | None,
+    settings: dict[str, Any],
+    words: list[str] | None,
+    *,
+    sparse: bool,
 ) -> Agent:
     """The agent that is meant; options that it does not use are refused."""
-    from pdrm.learning.agents import agent_for
+    from pdrm.learning.agents import SPARSE, agent_for
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
     kind = kind_of(called)
@@ -157,7 +169,7 @@ def _agent(
             fix = INSTEAD.get(setting, f"--set {setting}=…") if kind.deep else "leave it out, or choose another --agent"
             raise UnknownSetting(f"agent `{called}` does not use {option}", fix=fix)
     given |= dict(parse_setting(kind, word) for word in words or [])
-    return agent_for(task, called, given | ({} if k is None else {"k": k}))
+    return agent_for(task, called, given | ({} if k is None else {"k": k}) | ({SPARSE: True} if sparse else {}))
 
 
 def _options() -> list[inspect.Parameter]:
@@ -200,7 +212,7 @@ def _summary(run: Run) -> dict[str, Any]:
 
 def _print(run: Run, *, done_before: bool) -> None:
     """A run for people."""
-    from pdrm.learning.curve import find_successes, format_return
+    from pdrm.learning.curve import format_return
 
     found, unit = _summary(run), run.spec.agent.unit
     rows = f", {found['rows']:,} table rows" if "rows" in found else ""
@@ -213,32 +225,8 @@ def _print(run: Run, *, done_before: bool) -> None:
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
         said = f"  {share} of the training episodes were cut off by a full stack"
         typer.echo(f"{said}\n  fix: {_more_depth(run)}", err=True)
-    success = run.spec.task.success
-    if run.spec.agent.name in EXPLORE and success and not find_successes(run.curve.ends, success).any():
-        said = f"  no test of this run ended in {' or '.join(f'`{state}`' for state in success)}"
-        table = "" if run.spec.task.continuous else "; or --agent cprm, which learns a table"
-        own, helpful = run.spec.agent.record(), EXPLORE[run.spec.agent.name]
-        missing = " ".join(f"--set {name}={value}" for name, value in helpful.items() if own.get(name) != value)
-        fix = f"explore more: {missing}" if missing else "train longer: --steps"
-        typer.echo(f"{said}\n  fix: {fix}{table}", err=True)
-
-
-_OFTEN = {"discount": 0.97, "learning_rate": 0.001}
-EXPLORE: dict[str, dict[str, float]] = {
-    "ppo": {"ent_coef": 0.3, "n_envs": 128, "n_steps": 128, "batch_size": 2048, "n_epochs": 4, **_OFTEN},
-    "dqn": {
-        "counterfactuals": 8,
-        "exploration_fraction": 0.8,
-        "exploration_final_eps": 0.2,
-        "n_steps": 3,
-        "gradient_steps": 8,
-        "batch_size": 64,
-        "target_update_interval": 500,
-        "buffer_size": 100_000,
-        **_OFTEN,
-    },
-}
-"""What helps where rewards are rare, as docs/deep.md has measured it."""
+    if (warning := run.warning) is not None:
+        typer.echo(f"  {warning.message}\n  fix: {warning.shell_fix}", err=True)
 
 
 def _more_depth(run: Run) -> str:

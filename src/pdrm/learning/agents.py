@@ -19,13 +19,16 @@ from functools import cache
 from itertools import pairwise
 from math import inf, isfinite, nan
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from pdrm.errors import (
     BadSetting,
     BadStudy,
+    DoesNotApply,
+    NotHere,
     UnknownAgent,
     UnknownSetting,
+    WrongArguments,
     did_you_mean,
     explain_arguments,
     name_right_word,
@@ -67,7 +70,10 @@ class Agent(ABC):
     k: int | str = 1
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
 
-    def __new__(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+    def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+        if placed:
+            fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
+            raise WrongArguments(fault, fix=_how_to_train(cls))
         check_known(cls, settings)
         return object.__new__(cls)
 
@@ -80,6 +86,12 @@ class Agent(ABC):
                 _check_number(self, field, one)
         if isinstance(self, QLearning | Deep):
             _check_shaping(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Called for what an agent does not have: what agents of other libraries have is explained."""
+        if name in ("learn", "train", "fit", "predict", "act", "save", "load", "evaluate"):
+            raise NotHere(f"agents are settings, and have no `{name}`", fix=_how_to_train(type(self)))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def view(self) -> View | None:
@@ -98,6 +110,16 @@ class Agent(ABC):
         names = RECORDED_AS if self.deep else {}
         kept = [one for one in fields(self) if one.name not in LATER or getattr(self, one.name) != one.default]
         return {names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in kept}
+
+
+def _how_to_train(kind: type[Agent]) -> str:
+    """What to write in place of what other libraries have."""
+    name = kind.__name__
+    train = f"run = pdrm.train(task, pdrm.{name}()), then run.policy.act"
+    if not kind.deep:
+        return f"{train}(state, machine_state, stack)"
+    others = "sb3_contrib" if kind is RecurrentPPO else "stable_baselines3"
+    return f"{train}(observation); on an environment of your own: {others}.{name} and pdrm.wrap(env, …)"
 
 
 RECORDED_AS = {"discount": "gamma"}
@@ -157,7 +179,7 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
     name, whole = field.name, field.type in INTEGERS
     if not (whole or field.type in REALS) or (value is None and field.default is None):
         return
-    if field.type == "Number" and not isinstance(value, Real | str):
+    if field.type == "Number" and hasattr(value, "dtype") and not isinstance(value, Real):
         return
     number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if whole:
@@ -174,7 +196,10 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
     if not right:
         default = (100 if whole else 1.0) if field.default is None else field.default
         example = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
-        raise _bad_setting(agent, name, value, wanted, example)
+        error = _bad_setting(agent, name, value, wanted, example)
+        if name == "learning_rate" and callable(value):
+            error.fix += "; linear_decay=True lets it fall to 0"
+        raise error
 
 
 def _check_shaping(agent: QLearning | Deep) -> None:
@@ -494,6 +519,16 @@ class Deep(Agent):
     shaping_discount: float | None = None
     """Ours: γ of Φ, below 1; None: the agent's own."""
 
+    @classmethod
+    def for_sparse_rewards(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+        """Ours: the agent with settings for tasks that pay only after many right steps (PPO and DQN). settings: what else is set, or
+        set otherwise.
+
+        >>> DQN.for_sparse_rewards(k=2, discount=0.9).counterfactuals
+        8
+        """
+        return cls(**{**sparse_settings(cls), **settings})
+
     @property
     def total(self) -> int:
         return int(self.total_timesteps)
@@ -717,6 +752,46 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
 """Ours: the settings tuned for WaterWorld, for each deep agent."""
 
 
+SPARSE = "sparse_rewards"
+"""Given beside the settings of an agent that is named, it stands for all of these."""
+_OFTEN = {"discount": 0.97, "learning_rate": 1e-3}
+SPARSE_SETTINGS: dict[str, dict[str, Any]] = {
+    "ppo": {
+        "total_timesteps": 1_200_000,
+        "shaping": "machine",
+        "shaping_discount": 0.6,
+        "ent_coef": 0.1,
+        "n_envs": 128,
+        "n_steps": 128,
+        "batch_size": 2_048,
+        "n_epochs": 4,
+        **_OFTEN,
+    },
+    "dqn": {
+        "total_timesteps": 100_000,
+        "counterfactuals": 8,
+        "exploration_fraction": 0.8,
+        "exploration_final_eps": 0.2,
+        "n_steps": 3,
+        "gradient_steps": 8,
+        "batch_size": 64,
+        "target_update_interval": 500,
+        "buffer_size": 100_000,
+        **_OFTEN,
+    },
+}
+"""Ours: what helps where rewards are rare, as docs/deep.md has measured it. PPO is led by the machine's potential, which a discount
+of its own makes steep; DQN, which a potential would keep from imagining, imagines."""
+
+
+def sparse_settings(kind: type[Agent]) -> dict[str, Any]:
+    """What a kind of agent is set to where rewards are rare."""
+    if kind.name not in SPARSE_SETTINGS:
+        fix = "pdrm.PPO.for_sparse_rewards() or pdrm.DQN.for_sparse_rewards(); --agent ppo --sparse-rewards"
+        raise DoesNotApply(f"agent `{kind.name}` has no settings for sparse rewards", fix=fix)
+    return dict(SPARSE_SETTINGS[kind.name])
+
+
 def kind_of(name: str) -> type[Agent]:
     """The kind of agent that has this name."""
     if name not in AGENTS:
@@ -741,6 +816,9 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
     """Raise unless the agent has every one of these settings."""
     known = [field.name for field in fields(kind)]
     for setting in given:
+        if setting == SPARSE:
+            fix = f"pdrm.{kind.__name__}.for_sparse_rewards(…), or --sparse-rewards" if kind.deep else "leave it out"
+            raise UnknownSetting(f"`{SPARSE}` is not a setting, but a choice of several", fix=fix)
         if setting not in known:
             others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
@@ -751,9 +829,16 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
 
 @explain_arguments
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
-    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
-    kind = kind_of(name)
-    return kind(**{**default_settings(task, kind), **(given or {})})
+    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given. With
+    `sparse_rewards` among them: what `for_sparse_rewards` sets, overridden likewise."""
+    kind, own = kind_of(name), dict(given or {})
+    sparse = own.pop(SPARSE, False)
+    if not isinstance(sparse, bool):
+        raise BadSetting(f"{SPARSE} is {sparse!r}, but must be true or false", fix=f"{SPARSE}=True (--sparse-rewards)")
+    if sparse and task.continuous:
+        fault = f"the settings for sparse rewards are made for finite domains, and {task.name} is not one"
+        raise DoesNotApply(fault, fix="leave them out: what is set by default is tuned for WaterWorld")
+    return kind(**{**(sparse_settings(kind) if sparse else default_settings(task, kind)), **own})
 
 
 def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:

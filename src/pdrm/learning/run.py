@@ -7,9 +7,11 @@ import hashlib
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +21,21 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadRunFolder, BadSetting, ConflictingOptions, WrongKind, explain_arguments
+from pdrm.errors import (
+    BadRunFolder,
+    BadSetting,
+    ConflictingOptions,
+    NeverSucceeded,
+    PdrmError,
+    WrongKind,
+    explain_arguments,
+)
 from pdrm.files import MALFORMED, describe_fault
 from pdrm.learning.agents import (
+    AGENTS,
     DEFAULT_DEEP,
     DEFAULT_TABLE,
+    SPARSE_SETTINGS,
     Agent,
     CountingQ,
     Deep,
@@ -76,12 +88,15 @@ class Run:
 
     def __repr__(self) -> str:
         spec, state = self.spec, "trained" if self.done else "not finished"
+        with suppress(PdrmError):  # a damaged folder is said where it is read
+            state += "" if self.warning is None else f", but {self.warning.message}"
         return f"<Run of {spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}: {state}>"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
 
         said = html("p", repr(self).strip("<>"))
+        said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
         return said + picture(self.plot()._repr_png_(), "png", f"tests in {self.folder.name}") if self.done else said
 
     @classmethod
@@ -108,6 +123,19 @@ class Run:
         if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
             raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)
         return curve
+
+    @property
+    def warning(self) -> NeverSucceeded | None:
+        """That none of the last tests of a deep agent achieved the task, and what to try; None where one did."""
+        success, agent = self.spec.task.success, self.spec.agent
+        if not isinstance(agent, Deep) or not success or not self.done:
+            return None
+        ends = self.curve.ends[-max(1, len(self.curve) // LAST_TESTS) :]
+        if find_successes(ends, success).any():
+            return None
+        tests = f"none of the last {len(ends)} tests" if len(ends) > 1 else "not one episode of the last test"
+        fault = f"{tests} ended in {' or '.join(f'`{state}`' for state in success)}"
+        return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
         """Its curve as a figure of matplotlib, which shows itself in a notebook: the mean return of each test, and a band from the
@@ -251,12 +279,37 @@ class Run:
         return *columns, {"cut_off": int(learner.played.cut_off.sum())}
 
 
+def _advise(task: Task, agent: Deep) -> dict[str, str]:
+    """What to try with a deep agent that does not learn its task, in Python and on the command line: nothing that is set already."""
+    helpful = {} if task.continuous else SPARSE_SETTINGS.get(agent.name, {})
+    missing = {name: value for name, value in helpful.items() if getattr(agent, name) != value}
+    steps = max(2 * agent.total, missing.pop("total_timesteps", 0))
+    longer, shell_longer = f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}"
+    if task.continuous:
+        return {"fix": longer, "shell_fix": shell_longer}
+    table, shell_table = "; or pdrm.CpRM(), which learns a table", "; or --agent cprm, which learns a table"
+    if not helpful or 2 * len(missing) >= len(helpful):
+        name = agent.name if helpful else DEFAULT_DEEP
+        kind, k = AGENTS[name].__name__, "" if agent.k == 1 else f"k={agent.k!r}"
+        fix, shell_k = (
+            f"pdrm.train(task, pdrm.{kind}.for_sparse_rewards({k}))",
+            "" if agent.k == 1 else f"--k {agent.k} ",
+        )
+        return {"fix": f"{fix}{table}", "shell_fix": f"--agent {name} {shell_k}--sparse-rewards{shell_table}"}
+    if missing:
+        longer = f"{', '.join(f'{name}={value!r}' for name, value in missing.items())}; or {longer}"
+        shell_longer = f"{' '.join(f'--set {name}={value}' for name, value in missing.items())}; or {shell_longer}"
+    return {"fix": f"{longer}{table}", "shell_fix": f"{shell_longer}{shell_table}"}
+
+
 @lru_cache(maxsize=2_000)
 def _parse_curve(text: str) -> Curve:
     """The curve of a text; a report asks for each several times."""
     return Curve.parse(text)
 
 
+LAST_TESTS = 4
+"""The last of so many parts of the tests say whether a task was learnt."""
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
 """A task, or a domain that comes with a machine: itself, its name or its file."""
 
@@ -367,4 +420,9 @@ def _train_all(
                 watch(status)
 
         execute(specs, [run.folder for run in runs], tell)
+    failed = {run.spec.seed: run.warning for run in runs if run.warning is not None}
+    for warning in list(failed.values())[:1]:
+        seeds = ", ".join(map(str, failed))
+        told = f"{warning.message} (agent `{chosen.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
+        warnings.warn(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix), stacklevel=4)
     return runs

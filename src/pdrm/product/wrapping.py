@@ -12,12 +12,15 @@ sub-environment from outside.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
+import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
@@ -29,6 +32,7 @@ from pdrm.errors import (
     EpisodeOver,
     FinishedAtReset,
     PdrmError,
+    SmallImage,
     StackTooHigh,
     explain_arguments,
 )
@@ -252,7 +256,24 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     """
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
     observing = Observing(view_of(k), depth, flatten, discrete, chosen)
-    return MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping)
+    product = MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping)
+    if "stable_baselines3" in sys.modules and isinstance(product.observation_space, gymnasium.spaces.Dict):
+        for name, space in product.observation_space.items():
+            if _is_small_image(space):
+                warnings.warn(SmallImage(name, space.shape or ()), stacklevel=3)
+    return product
+
+
+LEAST_PIXELS = 36
+"""In each direction, for the convolutions of Stable-Baselines3's networks."""
+
+
+def _is_small_image(space: gymnasium.Space[Any]) -> bool:
+    """Whether Stable-Baselines3 takes this for an image, and one too small for its networks."""
+    if not isinstance(space, gymnasium.spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
+        return False
+    whole = not space.low.any() and bool((space.high == 255).all())
+    return whole and sorted(space.shape)[1] < LEAST_PIXELS  # the shortest side is the colours
 
 
 def _check_shaping(shaping: object) -> Shaping:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, PdrmError, explain_arguments
+from pdrm.errors import BadPolicyFile, BadSetting, NotHere, PdrmError, explain_arguments
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -77,9 +77,25 @@ class DeepPolicy:
         """Forget: a new episode begins."""
         self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Called for what a policy does not have: what those of other libraries have is explained."""
+        if name == "predict":
+            fix = "action = policy.act(observation), with policy.begin() before each episode"
+            raise NotHere("policies of pdrm have no `predict`", fix=fix)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def act(self, observation: npt.ArrayLike) -> npt.NDArray[Any]:
         """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it; what the policy never saw is left out."""
-        seen = np.array(observation, np.float32)
+        wanted = self.product.observation_size
+        try:
+            seen = np.array(observation, np.float32)
+        except (TypeError, ValueError):  # a dictionary, or rows of several lengths
+            seen = np.zeros(0, np.float32)
+        if seen.shape != (wanted,):
+            kind = f"has the shape {seen.shape}" if seen.size else f"is {str(observation)[:60]}"
+            k, own = self.product.k, self.product.domain.observation_size
+            fault = f"the observation {kind}, but this policy sees vectors of {wanted} numbers: {own} of the domain, {wanted - own} of the machine"
+            raise BadSetting(fault, fix=f"hand it what pdrm.wrap(…, k={k}, flatten=True) observes, one at a time")
         seen[self.product.domain.observation_size :] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False

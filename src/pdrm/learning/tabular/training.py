@@ -47,7 +47,7 @@ from pdrm.product.counters import Counters, Vector
 from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.hash_kernel import FREE
 from pdrm.product.views import FullStack, TopK, View
-from pdrm.task import largest_reward
+from pdrm.task import largest_reward, suggest_domain
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
@@ -322,9 +322,7 @@ def check_parts(run: TabularTraining) -> None:
 def _domain_fix(domain: object) -> str:
     if isinstance(domain, str | os.PathLike):
         return f"pdrm.domains.find_domain({os.fspath(domain)!r})"
-    if hasattr(domain, "step") and hasattr(domain, "reset"):
-        return "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
+    return suggest_domain(domain)
 
 
 def _machine_fix(machine: object) -> str:
