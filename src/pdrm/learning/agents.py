@@ -788,6 +788,7 @@ def sparse_settings(kind: type[Agent]) -> dict[str, Any]:
     """What a kind of agent is set to where rewards are rare."""
     if kind.name not in SPARSE_SETTINGS:
         fix = "pdrm.PPO.for_sparse_rewards() or pdrm.DQN.for_sparse_rewards(); --agent ppo --sparse-rewards"
+        fix = fix if kind.deep else f"leave it out, because tables try everything; or {fix}"
         raise DoesNotApply(f"agent `{kind.name}` has no settings for sparse rewards", fix=fix)
     return dict(SPARSE_SETTINGS[kind.name])
 
