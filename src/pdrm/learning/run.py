@@ -362,7 +362,8 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
     for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
     on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
-    goes; None: where a bar would be seen. settings: of the agent.
+    goes; None: where a bar would be seen. settings: of the agent; `sparse_rewards=True` beside a name stands for those of
+    `PPO.for_sparse_rewards` or `DQN.for_sparse_rewards`. Warns (`NeverSucceeded`) if none of a deep agent's last tests succeeds.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
