@@ -76,11 +76,11 @@ EXAMPLES = {
     "E1101": 'from pathlib import Path\nPath("study.toml").write_text("name = \\"views\\"")\npdrm run study.toml',
     "E1102": "pdrm reproduce figure-99",
     "E1104": "pdrm report -o empty",
-    "W0601": 'print(*pdrm.parse("events a\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : a, # / #, 0\\nv -> u : a, # / #, 0").findings(), sep="\\n")',
+    "W0601": 'print(*pdrm.parse("events a\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : a, # / #, 1\\nv -> u : a, # / #, 0").findings(), sep="\\n")',
     "W0602": TASK + 'print(*tiny.findings(), sep="\\n")',
-    "W0603": 'print(*pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0\\nu -> u : a, A / A, 0").findings(), sep="\\n")',
+    "W0603": 'print(*pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 1\\nu -> u : a, A / A, 0").findings(), sep="\\n")',
     "W0605": 'import warnings\nwith warnings.catch_warnings(record=True) as found:\n    warnings.simplefilter("always")\n    pdrm.from_ltlf("G a")\nprint(found[0].message)',
-    "W0604": 'print(*pdrm.parse("events a b\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 0").findings(), sep="\\n")',
+    "W0604": 'print(*pdrm.parse("events a b\\nstack #\\nstart u\\notherwise stay 0\\nu -> u : true, # / #, 1").findings(), sep="\\n")',
     "W0606": INSPECT
     + 'print(*inspect("s -> s : d, z / a z, 1\\ns -> s : u, a / eps, 1\\ns -> done : t, # / #, 1"), sep="\\n")',
     "W0607": INSPECT + 'print(*inspect("s -> done : t, # / #, -1"), sep="\\n")',
@@ -88,5 +88,7 @@ EXAMPLES = {
     "W0610": 'print(pdrm.errors.NeverSucceeded("none of the last 5 tests ended in `done`", fix="pdrm.train(task, pdrm.PPO.for_sparse_rewards())", shell_fix="--sparse-rewards"))',
     "W0611": 'print(pdrm.errors.SmallImage("image", (7, 7, 3)))',
     "W0609": 'print(pdrm.product.inspect_task(pdrm.Task("letter", "anbn"))[0])',
+    "W0613": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / A, 0\\nu -> f : b, # / #, 1").findings()[-1:])',
+    "W0612": INSPECT + 'print(*inspect("s -> done : t, # / #, 0"), sep="\\n")',
 }
 """Lines that begin with `pdrm ` and a blank are commands."""

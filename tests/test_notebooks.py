@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -34,6 +35,16 @@ def test_machines_words_domains_and_tasks_show_themselves():
         assert "\n" not in repr(value)
 
 
+def test_an_error_in_a_notebook_is_its_message_alone():
+    """IPython prints what this method of an exception returns, in place of the traceback."""
+    with pytest.raises(pdrm.PdrmError) as caught:
+        pdrm.parse("events a\nstart u\nu => u : a")
+    place, first, *rest = caught.value._render_traceback_()
+    assert place.endswith(r': pdrm.parse("events a\nstart u\nu => u : a")')
+    assert first.startswith("error[E0")
+    assert rest[-1].startswith("  more: pdrm explain E0")
+
+
 def test_a_machine_too_large_to_draw_shows_its_rules():
     lines = "\n".join(f"s{i} -> s{i + 1} : a, z / z, 1" for i in range(200))
     machine = pdrm.parse(f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n")
@@ -51,7 +62,10 @@ def test_draw_gives_the_picture_and_saves_it(tmp_path):
     assert (tmp_path / "letter.svg").read_bytes() == picture.render("svg")
     assert str(picture).startswith("letter: starts in u0, ends in u2\n")
     assert "#@###" in str(pdrm.draw(pdrm.domain("maze-5x5")))
-    pdrm.draw(pdrm.Task("maze-5x5")).save(tmp_path / "task.html")
+    for ending, begins in (("html", b"<figure"), ("png", b"\x89PNG"), ("svg", b"<svg")):
+        pdrm.draw(pdrm.Task("maze-5x5")).save(tmp_path / f"task.{ending}")
+        assert (tmp_path / f"task.{ending}").read_bytes().startswith(begins)
+    assert ElementTree.parse(tmp_path / "task.svg").getroot()[0].attrib["href"].startswith("data:image/png")  # noqa: S314
     with pytest.raises(UnknownFormat):
         picture.save(tmp_path / "letter.bmp")
     with pytest.raises(BadSetting):

@@ -8,12 +8,16 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import update_wrapper
 from itertools import islice
+from pathlib import Path
 from re import sub
+from traceback import extract_tb
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -49,6 +53,13 @@ class PdrmError(Exception):
         where = f"\n  --> {self.where}" if self.where else ""
         picture = f"\n{self.where.picture()}" if self.where and self.where.line else ""
         return f"error[{self.code}]: {self.message}{where}{picture}" + (f"\n  fix: {self.fix}" if self.fix else "")
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and notebooks print of it: the line that made the call, and the message, without the lines of this package."""
+        own = str(Path(__file__).parent)
+        calls = [call for call in extract_tb(self.__traceback__) if not call.filename.startswith(own)]
+        place = [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls else []
+        return [*place, *str(self).split("\n"), f"  more: pdrm explain {self.errors[0].code}"]
 
 
 class SeveralErrors(PdrmError, code="E0001"):
@@ -130,6 +141,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
+ALIKE = 0.7
+"""How alike, from 0 to 1, two words are that may be misspellings of each other."""
+
+
+def name_alike(word: str, known: Iterable[str]) -> str:
+    """The known word that is spelled almost as this one is; nothing: there is none.
+
+    >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"])
+    ('shoes', '')
+    """
+    words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
+    same = [one for one in words if one.casefold() == word.casefold()]
+    if same:
+        return same[0]
+    return next(iter(get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=ALIKE)), "")
+
+
 CALLED_HERE = {
     "gamma": ("discount",),
     "ks": ("k",),
@@ -140,6 +168,8 @@ CALLED_HERE = {
     "steps": ("total_timesteps",),
     "timesteps": ("total_timesteps",),
     "n_episodes": ("episodes",),
+    "epsilon": ("exploration_initial_eps",),
+    "epsilon_least": ("exploration_final_eps",),
     "n_eval_episodes": ("episodes",),
     "num_envs": ("n_envs",),
     "seed": ("seeds",),
@@ -467,11 +497,41 @@ WARNINGS = {
     "W0610": "None of the last tests of a deep agent achieved the task. Most often rewards are too rare for its default settings: it never meets one by chance. `for_sparse_rewards()` (`--sparse-rewards`) sets what helped elsewhere.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
+    "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
+    "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
 }
 """What each warning code means, for `pdrm explain`."""
 
 
-class EarlyAcceptance(UserWarning):
+class TaskWarning(UserWarning):
+    """Warns of a task that is more often a mistake, before it is trained: its `code` is that of the finding.
+
+    >>> print(TaskWarning(Finding("W0612", "no rule pays anything")))
+    warning[W0612]: no rule pays anything
+    """
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding)
+        self.finding = finding
+
+    @property
+    def code(self) -> str:
+        """Which warning it is, for `pdrm explain`."""
+        return self.finding.code
+
+    def __str__(self) -> str:
+        return str(self.finding)
+
+
+def warn_caller(warning: TaskWarning) -> None:
+    """Warn of the line that called the package, however deep in the package the fault was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdrm":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
+
+
+class EarlyAcceptance(TaskWarning):
     """Warns of a task that is done before what it asks for has been seen: W0605.
 
     >>> print(EarlyAcceptance())
@@ -479,11 +539,9 @@ class EarlyAcceptance(UserWarning):
       fix: use accept="end" (`accept end` in a file), or ask for something that stays true
     """
 
-    code = "W0605"
-
     def __init__(self, where: Where | None = None) -> None:
-        super().__init__("the task is done at the first label that makes it true, whatever comes later")
-        self.finding = Finding(self.code, str(self.args[0]), where)
+        said = "the task is done at the first label that makes it true, whatever comes later"
+        super().__init__(Finding("W0605", said, where))
 
     def __str__(self) -> str:
         return f'{self.finding}\n  fix: use accept="end" (`accept end` in a file), or ask for something that stays true'

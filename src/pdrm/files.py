@@ -14,13 +14,14 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import CannotOpen, CannotWrite, PdrmError, TooLarge, Where
+from pdrm.errors import CannotOpen, CannotWrite, PdrmError, TooLarge, Where, name_alike
 from pdrm.limits import LARGEST_ARRAYS, LARGEST_TEXT, LONGEST_DIRECTORY
 
 # --- Writing: whoever reads a file finds the old content or the new, never half of it
@@ -107,7 +108,16 @@ def read_beginning(path: Path, most: int) -> bytes:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
-        raise CannotOpen(f"{path} cannot be opened: {reason}", fix="check the path and its permissions") from error
+        like = _find_alike(path) if isinstance(error, FileNotFoundError) else ""
+        fix = f"did you mean {path.with_name(like)}?" if like else "check the path and its permissions"
+        raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
+
+
+def _find_alike(path: Path) -> str:
+    """The name of a file in the same folder that is spelled almost as the one that is not there; nothing: there is none."""
+    with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
+        return name_alike(path.name, (entry.name for entry in entries))
+    return ""
 
 
 # --- Arrays in `.npz` files, read without running code

@@ -70,6 +70,8 @@ class Task(Displayed):
     success: tuple[str, ...]
     text: str | None
     """The machine's text; None: the machine that the domain comes with."""
+    warned: bool = False
+    """Whether training has warned of what is more often a mistake: it does so once."""
 
     def __init__(
         self,
@@ -84,7 +86,9 @@ class Task(Displayed):
         own = None if self.domain.machine is None else catalogue(self.domain.machine)
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
-            raise NoMachine(f"domain `{self.name}` comes with no machine", fix="give one: --machine FILE.pdrm")
+            raise NoMachine(
+                f"domain `{self.name}` comes with no machine", fix='give one: machine="task.pdrm" (--machine task.pdrm)'
+            )
         self.machine = given
         self.text = None if given == own else to_text(given)
         states = tuple_of(success)

@@ -296,10 +296,20 @@ def test_agents_and_their_settings_are_listed(pdrm):
     assert pdrm("agents", "cprn").code == 2
 
 
+TRAINED_FOR = (
+    "`ppo` is trained for so many steps: total_timesteps=100_000 (--steps 100000)"
+    " (agents that have it: q, cprm, hrm, summary, cra-q, cra-cql)"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "fix"),
     [
         (("evaluate", "nothing", "--seed", "-2"), "--seed 0"),
+        (("evaluate", "nothing", "--seed", "two"), "--seed 0"),
+        (("step", "letter"), 'as in: pdrm step letter "A A B C C C"'),
+        (("train", "water-17", "--agent", "q"), 'train a network: agent="ppo" (--agent ppo)'),
+        (("train", "letter", "--agent", "ppo", "--set", "episodes=9"), TRAINED_FOR),
         (("evaluate", "nothing", "--episodes", "0"), "--episodes 100"),
         (("evaluate", "nothing", "--episodes", "1000000000000"), "--episodes 100"),
         (("train", "letter", "--workers", "0"), "--workers 2"),

@@ -1,14 +1,19 @@
 """What the command line does is one short call in Python, and the same words mean the same."""
 
+import json
+
 import numpy as np
 import pytest
 
 import pdrm
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadSetting, BadStudy
+from pdrm.errors import BadSetting, BadStudy, TaskWarning
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 SHORT = {"episodes": 200, "k": 0}
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*final state `lost` cannot be reached")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +47,9 @@ def test_a_replay_shows_both_rewards(world, tmp_path):
     assert "reward 0.75   total 0.75" in str(replay)
     assert "machine 1   environment -0.25" in str(replay)
     assert (replay.machine_reward, replay.environment_reward, len(replay)) == (1, -0.25, 2)
-    assert "<pre" in replay._repr_html_()
+    shown = replay._repr_html_()
+    assert shown.count("<img") == len(replay)
+    assert "monospace" in shown.partition("<details>")[2]
     assert [picture.shape for picture in replay.pictures()] == [replay.pictures()[0].shape] * 2
     assert not np.array_equal(*replay.pictures())
     assert run.film(tmp_path / "hall.gif") == {"return": 0.75, "steps": 1, "end": "done"}
@@ -58,6 +65,44 @@ def test_a_study_of_one_task_and_one_agent_needs_no_lists_and_writes_its_page(wo
     results = study.run(tmp_path)
     assert results.report() == study.report(tmp_path) == tmp_path / "index.html"
     assert "cprm" in (tmp_path / "index.html").read_text()
+
+
+def test_warnings_of_a_task_go_where_warnings_of_python_go_and_name_the_caller(world, tmp_path):
+    """Once for each task; the catalogue's are not looked at."""
+    never = TASK.replace("key", "key hat", 1).replace(": key", ": hat")
+    for train in (
+        lambda task: pdrm.train(task, "q", progress=False, **SHORT),
+        lambda task: pdrm.Study(task, "q", seeds=1, settings=SHORT).run(tmp_path, progress=False),
+    ):
+        task = pdrm.Task(world, never, success="done")
+        with pytest.warns(TaskWarning) as found:
+            train(task)
+        assert [one.message.code for one in found] == ["W0609", "W0608"]
+        assert {one.filename for one in found} == {__file__}
+        train(task)  # a second warning would be an error
+        train(pdrm.Task("letter"))
+
+
+def test_how_episodes_ended_says_which_were_cut_off(world):
+    task = pdrm.Task(world, TASK.replace("1", "-99"), success="done")  # it does not pay to end
+    with pytest.warns(TaskWarning, match="never ending is best"):
+        run = pdrm.train(task, "q", **SHORT)
+    found = run.evaluate(episodes=7)
+    assert (found["ends"], found["truncated"], found["success"]) == ({"cut off in go": 7}, 7, 0)
+    assert repr(found) == (
+        "<Evaluation in hall: 7 episodes, mean return -2.25, mean length 9, success 0%; cut off in go: 7>"
+    )
+    assert "cut off in go: 7" in found._repr_html_()
+    assert json.loads(json.dumps(found)) == found
+    assert "cut off in go after 9 steps" in repr(run.replay())
+
+
+def test_the_line_of_a_curve_is_within_its_band(world):
+    run = pdrm.train(pdrm.Task(world, TASK, success="done"), "q", **SHORT)
+    (axes,) = run.plot().axes
+    low, middle, high = np.percentile(run.curve.returns, (25, 50, 75), axis=1)
+    assert np.array_equal(axes.lines[0].get_ydata(), middle)
+    assert ((low <= middle) & (middle <= high)).all()
 
 
 def test_what_is_no_agent_is_refused_with_the_way_to_say_it(world):

@@ -179,7 +179,7 @@ def test_findings_follow_zero_patterns():
         rule("u1 -> u1", Event("A"), "1", [-1]),
         rule("u1 -> u1", SILENT, "0", [1]),
     ]
-    assert [(one.code, one.message) for one in machine(rules).findings()] == [
+    assert [(one.code, one.message) for one in machine(rules).findings() if one.code != "W0612"] == [
         ("W0601", "final state `done` cannot be reached by any word"),
         ("W0602", "in state `u0` with counters [0], no rule reads !A: `otherwise stay 0`"),
         ("W0602", "in state `u1` with counters [1], no rule reads !A: `otherwise stay 0`"),
@@ -196,4 +196,4 @@ def test_findings_of_many_counters_are_given_up():
         for guard, change in ((Event("A"), 1), (Exactly(NOTHING), 0))
     ]
     many = machine([*chain, rule(f"u{counters} -> done", ALWAYS, "-" * counters, [0] * counters)], counters=counters)
-    assert [one.code for one in many.findings()] == ["W0602"]
+    assert [one.code for one in many.findings()] == ["W0602", "W0612"]

@@ -104,7 +104,9 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     domain, machine = task.finite, task.pushdown
     limit = domain.step_limit if steps is None else steps
     if not 0 <= limit <= MOST_STEPS:
-        raise BadSetting(f"episodes of {limit:,} steps", fix=f"use integers from 0 to {MOST_STEPS}: --steps 20")
+        raise BadSetting(
+            f"episodes of {limit:,} steps", fix=f"use integers from 0 to {MOST_STEPS}, such as 20 (--steps 20)"
+        )
     growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
     fewest = {symbols: views.steps(symbols) for symbols in check_ks(k)}
     factor = domain.states * len(machine.states)

@@ -81,6 +81,6 @@ def _find_outcomes(table: Table, rewards: Sequence[Fraction], move: int, top: in
         if len(seen) > MOST_OUTCOMES:
             raise UnboundedStep(
                 "one step of the machine can take more silent moves than can be followed",
-                fix="bound the stack: --height 12 --rule block",
+                fix='bound the stack: height=12, rule="block" (--height 12 --rule block)',
             )
     return found

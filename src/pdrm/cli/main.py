@@ -60,10 +60,27 @@ class Commands(TyperGroup):
                 self.commands[name] = load_command(name)
         return self.commands.get(cmd_name)
 
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own classes
+        """Run a command; where a value of an option or an argument is wrong or missing, say how it is given."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message += f"\n  fix: {_show_use(error)}"
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
         """List the commands in the help, without importing what they need."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summarise_command(name)) for name in COMMANDS])
+
+
+def _show_use(error: typer.BadParameter) -> str:
+    """How an option is given, by its default; or an argument, by the command's example."""
+    option, default = error.param and error.param.opts[-1], getattr(error.param, "default", None)
+    if option and option.startswith("-"):
+        return f"{option} {'VALUE' if default is None or callable(default) else default}"
+    _, _, example = ((error.ctx and error.ctx.command.help) or "").partition("Example: ")
+    return f"as in: {example.partition(chr(10))[0]}" if example else "see --help"
 
 
 def summarise_command(name: str) -> str:

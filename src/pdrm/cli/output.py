@@ -9,12 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadSetting, EarlyAcceptance, Finding, PdrmError, Where
+from pdrm.errors import BadSetting, Finding, PdrmError, TaskWarning, Where
 
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
@@ -50,11 +51,11 @@ def print_error(error: PdrmError) -> None:
 def show_warnings() -> Iterator[None]:
     """Have warnings about a task printed on standard error as errors are, not as Python prints a warning."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", EarlyAcceptance)
+        warnings.simplefilter("always", TaskWarning)
         plain = warnings.showwarning
 
         def show(message: Warning | str, *details: Any) -> None:  # noqa: ANN401 - as Python has it
-            if isinstance(message, EarlyAcceptance):
+            if isinstance(message, TaskWarning):
                 typer.echo(str(message), err=True)
             else:
                 plain(message, *details)
@@ -84,6 +85,15 @@ def next_command(command: str, *names: object) -> None:
     """
     said = command.format(*(quote(str(name)) for name in names)) if names else command
     typer.echo(coloured(f"next: {said}", dim=True), err=True)
+
+
+def name_runs(runs: list[Path] | None) -> list[Path]:
+    """The runs that were given, at least one; else the error names those that there are."""
+    if not runs:
+        from pdrm.learning.run_loop import no_run
+
+        raise no_run(Path("runs"))
+    return runs
 
 
 def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value

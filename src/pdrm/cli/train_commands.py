@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import INTERRUPTED, Json, check_integer, next_command, print_json
+from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
 from pdrm.errors import BadSetting, ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import (
     AGENTS,
@@ -264,7 +264,7 @@ def agents(
 
 
 def evaluate(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs.")] = None,
     episodes: Annotated[int, typer.Option(help="Episodes without exploration, of each run.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
     as_json: Json = False,
@@ -278,7 +278,7 @@ def evaluate(
 
     check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
     check_integer("seed", seed, 0, MOST, 0)
-    found = [Run.load(run) for run in runs]
+    found = [Run.load(run) for run in name_runs(runs)]
     for run in found:
         if not run.done:
             typer.echo(f"{run.folder} is not finished: repeat the command that started it to resume", err=True)
@@ -291,9 +291,9 @@ def evaluate(
             typer.echo(f"{run.folder}:")
         means = f"mean return {format_return(record['mean_return'])}, mean length {record['mean_steps']:g}"
         typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
-        for end, count in record["ends"].items():
-            typer.echo(f"  ended in {end}: {count}")
-    next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", runs[0])
+        for line in record.lines():
+            typer.echo(f"  {line}")
+    next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)
 
 
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pdrm.cli.output import check_integer, next_command
+from pdrm.cli.output import check_integer, name_runs, next_command
 from pdrm.learning.agents import MOST
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back.
@@ -19,7 +19,7 @@ HINT = "n or → on, b or ← back, q quit"
 
 
 def replay(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, shown one after the other.")],
+    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs, shown one after the other.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
@@ -30,10 +30,10 @@ def replay(
     from pdrm.learning.run import Run
 
     check_integer("seed", seed, 0, MOST, 0)
-    screens: list[str] = []
-    for run in runs:
+    screens, named = list[str](), name_runs(runs)
+    for run in named:
         found = Run.load(run)
-        name = f"{run}\n\n" if len(runs) > 1 else ""
+        name = f"{run}\n\n" if len(named) > 1 else ""
         screens += [name + screen for screen in found.replay(seed).screens]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
@@ -65,7 +65,7 @@ def _show(screens: list[str]) -> None:
 
 
 def film(
-    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    run: Annotated[Path | None, typer.Argument(help="The folder of a run.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
         "film.gif"
     ),
@@ -84,6 +84,10 @@ def film(
     if every is not None:
         check_integer("every", every, 1, MOST, 10)
     check_integer("seed", seed, 0, MOST, 0)
-    went = Run.load(run).film(output, seed, every)
-    typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, ended in {went['end']} -> {output}")
-    next_command("pdrm evaluate {}", run)
+    (folder,) = name_runs(None if run is None else [run])
+    found = Run.load(folder)
+    went, task = found.film(output, seed, every), found.spec.task
+    cut = went["end"] not in task.machine.final and went["steps"] >= task.domain.step_limit
+    end = f"{'cut off' if cut else 'ended'} in {went['end']}"
+    typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}")
+    next_command("pdrm evaluate {}", folder)

@@ -73,6 +73,10 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     if name in names():
         return domain(str(name))
     if name in SIDES:
-        raise UnknownDomain(f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm train {name}")
-    fix = f"{did_you_mean(str(name), (*names(), *SIDES))} (or give the path of a map or an {ARRAYS} file)"
+        raise UnknownDomain(
+            f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm.train({name!r}) (pdrm train {name})"
+        )
+    files = [f"{name}{ending}" for ending in (".txt", ARRAYS) if Path(f"{name}{ending}").exists()]
+    guess = f"did you mean the file {files[0]}?" if files else did_you_mean(str(name), (*names(), *SIDES))
+    fix = f"{guess} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)

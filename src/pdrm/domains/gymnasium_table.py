@@ -77,8 +77,8 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     env: the environment. labels: `labels(state, action, next_state, info)` returns the set of events true after a step, as for
     `pdrm.wrap`; `info` is `{"env": env}`. name: of the domain; None: the environment's. step_limit: steps after which an episode is
     cut off; None: the environment's. start: the probability of each state at reset; None: the environment's own. events: in their
-    order; None: those that the labels have, sorted. actions: their names; None: numbers. state_names: of all states, or a
-    function from a state to its name; None: numbers. reward_weight: what the environment's own reward is multiplied by; 0: the
+    order; None: those that the labels have, sorted. actions: their names; None: numbers. state_names: what `replay` and `film`
+    show, of all states, or a function from a state to its name (of Taxi, from `env.unwrapped.decode(state)`); None: numbers. reward_weight: what the environment's own reward is multiplied by; 0: the
     machine alone pays. ignore_end: whether episodes go on where the environment itself would end them. words: `machine` (of the
     catalogue, to use when none is named), `lowest` and `highest` return, `picture`, `tests`.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
-VOID = ("br", "img", "link", "meta")
+VOID = ("br", "img", "input", "link", "meta")
 
 
 class Markup(str):
@@ -52,8 +52,44 @@ def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
     >>> picture(b"", "png", "nothing")
     '<figure><img src="data:image/png;base64," alt="nothing"><figcaption>nothing</figcaption></figure>'
     """
-    source = f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
-    return html("figure", html("img", src=source, alt=caption), html("figcaption", text or caption))
+    return html("figure", html("img", src=data_url(data, kind), alt=caption), html("figcaption", text or caption))
+
+
+FIXED = "font-family: monospace; white-space: pre; line-height: 1.25; overflow-x: auto"
+
+
+def listing(text: str) -> Markup:
+    """Text whose columns stay aligned, whatever font a page has for `pre`.
+
+    >>> listing("a < b").partition(">")[2]
+    'a &lt; b</pre>'
+    """
+    return html("pre", text, style=FIXED)
+
+
+SHOW = "const n = +this.value; this.parentNode.querySelectorAll('img').forEach((one, i) => one.style.display = i === n ? 'block' : 'none')"
+"""What the slider does: the picture of its number is shown, and no other."""
+
+
+def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
+    """Pictures one at a time, with a slider to choose; without scripts, the first.
+
+    >>> slides([b"", b""], "png", "two").count("<img")
+    2
+    """
+    style = "max-width: 100%; display: "
+    shown = [
+        html("img", src=data_url(data, kind), alt=f"{caption}, {place}", style=style + ("none" if place else "block"))
+        for place, data in enumerate(pictures)
+    ]
+    size = {"min": "0", "max": str(len(shown) - 1), "value": "0", "step": "1"}
+    slider = html("input", type="range", **size, oninput=SHOW, style="width: 24em; max-width: 100%", title=caption)
+    return html("div", *([slider] if len(shown) > 1 else []), *shown)
+
+
+def data_url(data: bytes, kind: str) -> str:
+    """A picture as an address that holds all of it."""
+    return f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Markup:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from pdrm.domains.water import ACTIONS, EVENTS, START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.drawing.markup import Markup, html, join, picture, table
+from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind, explain_arguments
@@ -95,7 +96,7 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
     """Draw a machine, a run on a word, a domain or a task.
 
     what: one of these, or a machine's name, file or text. path: where to save the picture too, in the format its ending names:
-    a machine as .svg, .png, .dot, .tex or .tikz, a run as .svg, .png or .dot, a domain as .png.
+    a machine as .svg, .png, .dot, .tex or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .png, .svg or .html.
     title: whether the drawing of a machine has its name on it.
 
     >>> from pdrm.language.loading import catalogue
@@ -157,7 +158,7 @@ def _(machine: Machine, title: bool) -> Picture:  # type: ignore[type-arg] # sin
     formats = {name: partial(make, machine, title) for name, make in MACHINE_FORMATS.items()}
     small = len({(rule.source, rule.target) for rule in machine.transitions}) <= MOST_EDGES
     shown = ("svg",) if small else ("html",)
-    return Picture(formats, partial(_list_rules, machine), shown, lambda: html("pre", _list_rules(machine)))
+    return Picture(formats, partial(_list_rules, machine), shown, lambda: listing(_list_rules(machine)))
 
 
 @_draw.register(str)
@@ -232,10 +233,10 @@ def _tabulate_run(run: Run[AnyStep]) -> Markup:
 def _(domain: FiniteDomain, title: bool) -> Picture:  # noqa: ARG001
     state = int(domain.arrays.start_state[0])
     return Picture(
-        {"png": lambda: _encode_png(draw_state(domain, state))},
+        {"png": lambda: encode_png(draw_state(domain, state))},
         lambda: draw_text(domain, state, repr(domain)),
         ("html", "png"),
-        lambda: _show_domain(_encode_png(draw_state(domain, state)), domain.name, _list_facts(domain)),
+        lambda: _show_domain(encode_png(draw_state(domain, state)), domain.name, _list_facts(domain)),
     )
 
 
@@ -246,10 +247,10 @@ def _(world: WaterWorld, title: bool) -> Picture:  # noqa: ARG001
     facts = {"balls": "10", "actions": " ".join(ACTIONS), "events": " ".join(EVENTS)}
     facts |= {"step limit": f"{world.step_limit:,}"}
     return Picture(
-        {"png": lambda: _encode_png(pixels())},
+        {"png": lambda: encode_png(pixels())},
         lambda: repr(world),
         ("html", "png"),
-        lambda: _show_domain(_encode_png(pixels()), world.name, facts),
+        lambda: _show_domain(encode_png(pixels()), world.name, facts),
     )
 
 
@@ -262,8 +263,48 @@ def _(task: Task, title: bool) -> Picture:
         shown = [Markup(part._repr_html_() or _take_svg(part._repr_svg_() or "")) for part in parts]
         return join((*shown, html("p", success)))
 
-    formats = {"html": lambda: show().encode()}
+    formats = {
+        "html": lambda: show().encode(),
+        "png": lambda: _place_pngs(*(part.render("png") for part in parts)),
+        "svg": lambda: _place_svgs(parts[0].render("png"), parts[1].render("svg").decode()).encode(),
+    }
     return Picture(formats, lambda: "\n\n".join([*map(str, parts), success]), ("html",), show)
+
+
+BETWEEN = 24
+"""Pixels between the two pictures of a task."""
+
+
+def _place_pngs(*files: bytes) -> bytes:
+    """Pictures side by side, on white, their middles at one height."""
+    from PIL import Image
+
+    images = [Image.open(io.BytesIO(file)).convert("RGB") for file in files]
+    height, left = max(image.height for image in images), 0
+    width = sum(image.width for image in images) + BETWEEN * (len(images) - 1)
+    whole = Image.new("RGB", (width, height), "white")
+    for image in images:
+        whole.paste(image, (left, (height - image.height) // 2))
+        left += image.width + BETWEEN
+    return encode_png(np.asarray(whole))
+
+
+def _place_svgs(map_png: bytes, machine_svg: str) -> str:
+    """A map, which is a picture of pixels, and a machine side by side."""
+    from PIL import Image
+
+    left_width, left_height = Image.open(io.BytesIO(map_png)).size
+    svg = ElementTree.fromstring(machine_svg)  # noqa: S314 - Graphviz wrote it
+    points = [float(svg.attrib[side].removesuffix("pt")) for side in ("width", "height")]
+    right_width, right_height = (value * 4 / 3 for value in points)  # 96 pixels are 72 points
+    width, height = left_width + BETWEEN + right_width, max(left_height, right_height)
+    places = {"x": left_width + BETWEEN, "y": (height - right_height) / 2, "width": right_width, "height": right_height}
+    named = " ".join(f'{name}="{value:g}"' for name, value in places.items())
+    inner = _take_svg(machine_svg).replace(f'width="{svg.attrib["width"]}"', named, 1)
+    inner = inner.replace(f'height="{svg.attrib["height"]}"', "", 1)
+    shown = html("image", href=data_url(map_png, "png"), width=str(left_width), y=f"{(height - left_height) / 2:g}")
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
+    return f"{head}{shown}{inner}</svg>"
 
 
 def _take_svg(text: str) -> str:
@@ -271,11 +312,13 @@ def _take_svg(text: str) -> str:
     return text[text.find("<svg") :]
 
 
-def _encode_png(pixels: Pixels) -> bytes:
+def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:
+    """The pixels as a file; colours: how many are kept, for a file that is several times smaller. None: all."""
     from PIL import Image
 
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="png")
+    image = Image.fromarray(pixels)
+    (image if colours is None else image.quantize(colours, method=Image.Quantize.FASTOCTREE)).save(buffer, format="png")
     return buffer.getvalue()
 
 

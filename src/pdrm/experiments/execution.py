@@ -55,14 +55,16 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise BadSetting(f"{self.count} workers", fix="give a positive integer, such as --workers 2")
+            raise BadSetting(f"{self.count} workers", fix="give a positive integer, such as workers=2 (--workers 2)")
         if self.backend not in BACKENDS:
             raise BadSetting(f"no backend is called `{self.backend}`", fix=did_you_mean(self.backend, BACKENDS))
         if self.address is not None and self.backend == "loky":
             fault = "loky runs on this machine and has no address"
-            raise BadSetting(fault, fix="use --backend dask or --backend ray with an address")
+            raise BadSetting(fault, fix='with an address use backend="dask" or "ray" (--backend dask)')
         if self.gigabytes is not None and not self.gigabytes > 0:
-            raise BadSetting(f"{self.gigabytes} gigabytes of memory", fix="give a number above 0, such as --memory 14")
+            raise BadSetting(
+                f"{self.gigabytes} gigabytes of memory", fix="give a number above 0, such as gigabytes=14 (--memory 14)"
+            )
 
     @property
     def memory(self) -> float:
@@ -117,7 +119,7 @@ def _dask(workers: Workers) -> Iterator[None]:
         try:
             client = stack.enter_context(distributed.Client(found, set_as_default=False))
         except OSError as error:
-            fix = "check --address, and that the scheduler runs"
+            fix = "check the address (--address), and that the scheduler runs"
             raise WorkersLost(f"no Dask scheduler answers at {found}: {error}", fix=fix) from error
         with joblib.parallel_config(backend="dask", client=client):
             yield
@@ -134,7 +136,7 @@ def _ray(workers: Workers) -> Iterator[None]:
             try:
                 ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False, **chosen)
             except (ConnectionError, ValueError) as error:
-                fix = "check --address, and that the cluster runs"
+                fix = "check the address (--address), and that the cluster runs"
                 raise WorkersLost(f"no Ray cluster answers at {workers.address}: {error}", fix=fix) from error
     try:
         there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for where a node is gone
@@ -250,7 +252,7 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
             deaths.update(run.spec.id for run in under_way)
             in_vain = 0 if under_way else in_vain + 1
             if in_vain == MOST_DEATHS:
-                fix = "try --workers 1, or look at the cluster's own log"
+                fix = "try workers=1 (--workers 1), or look at the cluster's own log"
                 raise WorkersLost(f"the workers die before they begin: {_sentence(error)}", fix=fix) from error
             why = f"its worker died {MOST_DEATHS} times (killed, or out of memory?): {_sentence(error)}"
             failed |= {run.spec.id: Failure(run, why) for run in suspects if deaths[run.spec.id] >= MOST_DEATHS}

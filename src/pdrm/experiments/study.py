@@ -295,8 +295,11 @@ def run_study(
     place, shown = Path(folder), is_shown() if progress is None else progress
     runs, store = plan(studies), Store.below(place)
     if not all(store.done(run.spec) for run in runs):
+        from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
+
         for one in studies:
             one.check()
+        warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(place)
     with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
         failures = run_all(runs, store, chosen)
@@ -392,7 +395,7 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
         found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
-        raise BadRunFolder(fault, fix="pdrm run STUDY writes it again") from error
+        raise BadRunFolder(fault, fix="study.run(folder), or pdrm run STUDY.toml, writes it again") from error
     return [study for study in found if study is not None]
 
 

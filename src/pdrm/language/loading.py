@@ -47,7 +47,11 @@ KINDS = {
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
 `read_task(text, file, name)` makes the machine."""
 OTHERS = (
-    (r"^#{3,}$", "the map of a domain", "a map is a domain: pdrm train FILE --machine TASK.pdrm"),
+    (
+        r"^#{3,}$",
+        "the map of a domain",
+        "a map is a domain: pdrm.Task('FILE', 'TASK.pdrm'), or pdrm train FILE --machine TASK.pdrm",
+    ),
     (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
 )
 """A line that files of other kinds have, what they are, and what they are for: they are refused in one message."""

@@ -205,13 +205,13 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
 def _check_shaping(agent: QLearning | Deep) -> None:
     """Raise unless rewards can be shaped as the agent says."""
     if agent.shaping not in SHAPINGS:
-        fix = f"{did_you_mean(str(agent.shaping), SHAPINGS)} (--shaping machine)"
+        fix = did_you_mean(str(agent.shaping), SHAPINGS)
         raise BadSetting(f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix)
     if agent.shaping == NOTHING:
         return
     if isinstance(agent, CountingQ):
         fault = f"agent `{agent.name}` has no potentials: they are found for stacks, not for counters"
-        raise BadSetting(fault, fix="use q or cprm, or --shaping none")
+        raise BadSetting(fault, fix='use q or cprm, or shaping="none" (--shaping none)')
     if isinstance(agent, OffPolicy) and agent.counterfactuals:
         fault = f"agent `{agent.name}` imagines with the tops of stacks, and a potential needs the whole stack"
         raise BadSetting(fault, fix="counterfactuals=0, or shaping=none")
@@ -461,7 +461,9 @@ class Summary(Agent):
     def __post_init__(self) -> None:
         Agent.__post_init__(self)
         if self.k != FULL:
-            raise BadSetting(f"agent `{self.name}` sees the whole stack, not {self.k} symbols", fix="--k full")
+            raise BadSetting(
+                f"agent `{self.name}` sees the whole stack, not {self.k} symbols", fix='k="full" (--k full)'
+            )
         if not self.discount < 1:
             raise _bad_setting(self, "discount", self.discount, "a number from 0 to below 1", "0.99")
 
@@ -813,6 +815,11 @@ def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     return kind(**settings)
 
 
+LENGTHS = ("episodes", "n_episodes", "total_timesteps", "timesteps")
+LENGTH = {True: "total_timesteps=100_000 (--steps 100000)", False: "episodes=10_000 (--episodes 10000)"}
+"""What says how long to train, and what says it to deep agents and to others."""
+
+
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
     """Raise unless the agent has every one of these settings."""
     known = [field.name for field in fields(kind)]
@@ -823,9 +830,12 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
         if setting not in known:
             others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
-            raise UnknownSetting(
-                f"agent `{kind.name}` has no setting `{setting}`", fix=name_right_word(setting, known) + used
-            )
+            fix = name_right_word(setting, known)
+            if setting in LENGTHS:
+                fix = (
+                    f"`{kind.name}` is trained for so many {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
+                )
+            raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix + used)
 
 
 @explain_arguments
@@ -862,10 +872,10 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
     count = several if isinstance(several, int) else len(several)
     if count > MOST_SEEDS:
-        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as --seeds 5")
+        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as seeds=5 (--seeds 5)")
     found = tuple(range(several) if isinstance(several, int) else several)
     if not found or not all(type(seed) is int and seed >= 0 for seed in found) or len(set(found)) < len(found):
-        fix = "give a number of seeds, such as --seeds 5, or different non-negative integers, such as [3, 14, 15]"
+        fix = "give a number of seeds, such as seeds=5 (--seeds 5), or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
     return found
 

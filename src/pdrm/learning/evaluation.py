@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
+from pdrm.learning.curve import format_return
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
 from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
@@ -20,6 +21,33 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
+
+
+ENDED, CUT_OFF = "ended in ", "cut off in "
+"""How an episode ends: by the machine or the environment; or by a limit, of steps most often."""
+
+
+class Evaluation(dict[str, Any]):
+    """What `Run.evaluate` found: a dictionary, which a notebook shows in a few lines.
+
+    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "cut off in up": 1})
+    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, cut off in up: 1>
+    """
+
+    def lines(self) -> list[str]:
+        """How the episodes ended, each way with its number."""
+        return [f"{end if end.startswith(CUT_OFF) else ENDED + end}: {count}" for end, count in self["ends"].items()]
+
+    def __repr__(self) -> str:
+        said = f"mean return {format_return(self['mean_return'])}, mean length {self['mean_steps']:g}, success {self['success']:.0%}"
+        return f"<Evaluation in {self['domain']}: {self['episodes']} episodes, {said}; {', '.join(self.lines())}>"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import table  # noqa: PLC0415 - evaluating does not draw
+
+        heads = ["episodes", "mean return", "mean length", "success", "how they ended"]
+        row = [str(self["episodes"]), format_return(self["mean_return"]), f"{self['mean_steps']:g}"]
+        return table(heads, [[*row, f"{self['success']:.0%}", ", ".join(self.lines())]], range(4))
 
 
 class Player:
@@ -137,6 +165,10 @@ class Trained:
             own = float(arrays.reward[s, a, o])
             s, here = int(arrays.next[s, a, o]), step.after
             yield Moment(s, here, a, self.domain.labels[label], step.reward, own, player.option)
+
+    def was_cut_off(self, last: Moment) -> bool:
+        """Whether a limit ended the episode, and neither the machine nor the environment did."""
+        return last.configuration.state not in self.machine.final and not bool(self.domain.arrays.terminal[last.state])
 
     def _read(self, here: Configuration, label: int) -> MemoryStep:
         """One label read; kept, because a counting automaton may take many moves for it."""

@@ -15,6 +15,10 @@ from pdrm.task import Task
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Moment
 
+MOST_PICTURES, MOST_SCREENS = 100, 1_000
+"""Pictures, and moments as text, that a notebook is given."""
+COLOURS = 64
+"""Of each of these pictures."""
 TALLEST = 16
 """Stack symbols shown."""
 
@@ -46,16 +50,28 @@ class Replay:
 
     def __repr__(self) -> str:
         steps = len(self) - 1
-        said = f"{steps} step{'s' * (steps != 1)}, return {number_text(round(self.reward, 9))}, ended in {self.end}"
+        said = f"{steps} step{'s' * (steps != 1)}, return {number_text(round(self.reward, 9))}, {self.describe_end()}"
         return f"<Replay of {self.task.name}: {said}>"
 
     def __str__(self) -> str:
         return "\n\n".join(self.screens)
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html  # noqa: PLC0415 - replaying does not draw
+        """One picture at a time, chosen with a slider, and every moment as text in a fold; it needs no kernel. Where scripts do not
+        run, the first picture and the fold are left."""
+        from pdrm.drawing.markup import html, listing, slides  # noqa: PLC0415 - replaying does not draw
+        from pdrm.drawing.render import encode_png  # noqa: PLC0415
 
-        return str(html("p", repr(self).strip("<>")) + html("pre", str(self)))
+        every = -(-len(self) // MOST_PICTURES)
+        some = f" (a picture every {every} steps)" * (every > 1)
+        screens = self.screens
+        more = [f"… {len(self) - MOST_SCREENS:,} more: print the replay"] * (len(self) > MOST_SCREENS)
+        text = "\n\n".join([*screens[:MOST_SCREENS], *more])
+        return str(
+            html("p", repr(self).strip("<>") + some)
+            + slides([encode_png(one, COLOURS) for one in self.pictures(every)], "png", f"moments of {self.task.name}")
+            + html("details", html("summary", "every step as text"), listing(text))
+        )
 
     def __len__(self) -> int:
         return len(self.moments)
@@ -85,6 +101,18 @@ class Replay:
     def end(self) -> str:
         """The machine's last state."""
         return self.moments[-1].configuration.state
+
+    def describe_end(self) -> str:
+        """How it ended: by the machine or the environment, or because a limit cut it off.
+
+        >>> from pdrm.learning.run import train
+        >>> train("maze-5x5", "q", episodes=1, test_every=1, step_limit=3).replay().describe_end()
+        'cut off in search after 3 steps'
+        """
+        terminal = self.task.finite.arrays.terminal[self.moments[-1].state]
+        if terminal or self.end in self.task.machine.final:
+            return f"ended in {self.end}"
+        return f"cut off in {self.end} after {len(self) - 1} steps"
 
     @property
     def screens(self) -> list[str]:

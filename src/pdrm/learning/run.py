@@ -59,13 +59,13 @@ from pdrm.learning.run_loop import (
     read_json,
     read_spec,
 )
-from pdrm.progress import is_shown, say, show_progress
+from pdrm.progress import is_shown, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.evaluation import Moment, Trained
+    from pdrm.learning.evaluation import Evaluation, Moment, Trained
     from pdrm.learning.replays import Replay
     from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
@@ -138,14 +138,14 @@ class Run:
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
-        """Its curve as a figure of matplotlib, which shows itself in a notebook: the mean return of each test, and a band from the
-        25th to the 75th percentile of its episodes."""
+        """Its curve as a figure of matplotlib, which shows itself in a notebook: the median return of the episodes of each test, and a
+        band from their 25th to their 75th percentile."""
         from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - matplotlib is loaded when something is drawn
 
         curve, spec = self.curve, self.spec
-        low, high = np.percentile(curve.returns, (25, 75), axis=1)
+        low, middle, high = np.percentile(curve.returns, (25, 50, 75), axis=1)
         name = f"{spec.agent.name}, k = {spec.agent.k}, seed {spec.seed}"
-        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, curve.returns.mean(axis=1), high))
+        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high))
 
     @property
     def result(self) -> dict[str, Any]:
@@ -176,29 +176,37 @@ class Run:
         return replace(policy, domain=self.spec.task.finite) if isinstance(policy, TabularPolicy) else policy
 
     @explain_arguments
-    def evaluate(self, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
-        """Episodes without exploration, summed up. episodes: how many. seed: of the episodes."""
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
+        """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
+
+        Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
+        """
+        from pdrm.learning.evaluation import CUT_OFF, Evaluation  # noqa: PLC0415 - with the readable policies
+
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
         if self.spec.agent.deep:
-            returns, steps, ends, more = self._play(episodes, seed)
+            returns, steps, ends, cut, more = self._play(episodes, seed)
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
             returns, steps = [sum(moment.reward for moment in run) for run in runs], [len(run) - 1 for run in runs]
             ends, more = [run[-1].configuration.state for run in runs], {}
-        return {
-            "domain": self.spec.task.name,
-            "seed": self.spec.seed,
-            "episodes": episodes,
-            "mean_return": float(np.mean(returns)),
-            "returns": returns,
-            "mean_steps": float(np.mean(steps)),
-            "success": float(find_successes(np.array(ends), self.spec.task.success).mean()),
-            "ends": dict(Counter(ends).most_common()),
+            cut = [trained.was_cut_off(run[-1]) for run in runs]
+        named = Counter(f"{CUT_OFF}{end}" if short else end for end, short in zip(ends, cut, strict=True))
+        return Evaluation(
+            domain=self.spec.task.name,
+            seed=self.spec.seed,
+            episodes=episodes,
+            mean_return=float(np.mean(returns)),
+            returns=returns,
+            mean_steps=float(np.mean(steps)),
+            success=float(find_successes(np.array(ends), self.spec.task.success).mean()),
+            ends=dict(named.most_common()),
+            truncated=sum(cut),
             **more,
-        }
+        )
 
     @explain_arguments
     def success(self, episodes: int = 100, seed: int = 0) -> float:
@@ -224,7 +232,7 @@ class Run:
         task, agent = self.spec.task, self.spec.agent
         if task.continuous:
             fault = f"{self.folder} is a run in {task.name}, which has no grid"
-            raise BadSetting(fault, fix=f"pdrm film {self.folder}, in Python run.film('film.gif')")
+            raise BadSetting(fault, fix=f"run.film('film.gif') (pdrm film {self.folder})")
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
     @explain_arguments
@@ -238,7 +246,7 @@ class Run:
         """
         file = Path(path)
         if file.suffix not in (".gif", ".png"):
-            raise BadSetting(f"{file} is neither a .gif nor a .png", fix="-o film.gif")
+            raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif") (-o film.gif)')
         from pdrm.learning.deep.film import film_run, save_film, save_picture  # noqa: PLC0415 - training draws nothing
 
         if self.spec.task.continuous:
@@ -266,8 +274,8 @@ class Run:
         known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
         return Trained(load_policy(self.folder / POLICY), where, machine, **known)
 
-    def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], dict[str, Any]]:
-        """Episodes of a network, all at once."""
+    def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], list[bool], dict[str, Any]]:
+        """Episodes of a network, all at once: returns, steps, last states, whether a limit ended them, and how often a full stack."""
         policy: Any = self.policy
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
         from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
@@ -276,7 +284,9 @@ class Run:
         learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))
         (test,) = learner.play(episodes, seed)
         columns = test.returns.tolist(), test.steps.tolist(), test.ends.tolist()
-        return *columns, {"cut_off": int(learner.played.cut_off.sum())}
+        full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
+        short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
+        return *columns, short.tolist(), {"cut_off": int(full.sum())}
 
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:
@@ -378,11 +388,9 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
-    if is_shown() if progress is None else progress:
-        from pdrm.product.task_findings import inspect_task  # noqa: PLC0415 - reading what is recorded needs no warnings
+    from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
 
-        for finding in inspect_task(given):
-            say(str(finding))
+    warn_of_tasks(given)
     if seeds is None:
         return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
     if seed:

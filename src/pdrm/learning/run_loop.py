@@ -525,12 +525,24 @@ def read_json(path: Path, kinds: Kinds, optional: Kinds) -> dict[str, Any]:
     return record
 
 
-def no_run(folder: Path, why: str = "", example: str = "pdrm train letter") -> BadRunFolder:
+MOST_RUNS_NAMED = 5
+
+
+def _list_last(runs: list[Path]) -> str:
+    """The last one, and before it a few that are older."""
+    older = runs[-2 : -MOST_RUNS_NAMED - 1 : -1]
+    more = f", and {len(runs) - 1 - len(older)} more" * (len(runs) > 1 + len(older))
+    return f"the last one: {runs[-1]}" + (f" (before it: {', '.join(map(str, older))}{more})" if older else "")
+
+
+def no_run(
+    folder: Path, why: str = "", example: str = 'run = pdrm.train("letter", folder="runs") (pdrm train letter)'
+) -> BadRunFolder:
     """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
     runs = sorted((file.parent for file in folder.glob(f"*/{SPEC}")), key=lambda run: run.stat().st_mtime)
     if runs:
         count = "a run: name it" if len(runs) == 1 else f"{len(runs)} runs: name one of them"
-        return BadRunFolder(f"{folder} holds {count}", fix=f"the last one: {runs[-1]}")
+        return BadRunFolder(f"{folder} holds {count}", fix=_list_last(runs))
     return BadRunFolder(f"{folder} holds no trained run{': ' if why else ''}{why}", fix=f"train one: {example}")

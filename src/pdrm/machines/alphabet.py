@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from pdrm.errors import BadShape, ImpossibleLabel, TooManyCases, UnknownEvent, did_you_mean
+from pdrm.errors import BadShape, ImpossibleLabel, TooManyCases, UnknownEvent, name_alike
 from pdrm.limits import spend
 from pdrm.machines.guards import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
 
@@ -67,7 +67,9 @@ class Alphabet:
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
             fault = f"event `{event}` of label {label_text(label)} is not one of the machine's events"
-            raise UnknownEvent(fault, fix=did_you_mean(event, self.events))
+            like = name_alike(event, self.events)
+            fix = f"did you mean `{like}`?" if like else f"add `{event}` to the machine's `events` line"
+            raise UnknownEvent(fault, fix=fix)
         for group in self.exclusive:
             both = [event for event in group if event in label]
             if len(both) > 1:

@@ -50,7 +50,9 @@ class Bound:
         if self.height is not None and self.height < 0:
             raise BadSetting(f"the bound of the stack is {self.height}", fix="use a non-negative integer")
         if self.height is None and self.rule != "open":
-            raise BadSetting(f"the rule `{self.rule}` needs a bound", fix="give the highest stack: --height 12")
+            raise BadSetting(
+                f"the rule `{self.rule}` needs a bound", fix="give the highest stack: height=12 (--height 12)"
+            )
 
     @property
     def number(self) -> int:
@@ -274,7 +276,7 @@ class FiniteProduct:
                 f"the product of `{self.domain.name}` and `{self.machine.name}` would not fit: {len(self):,} states after"
                 f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about {_format_count(estimate)}"
                 f" states, {_format_size(size)} of {_format_size(self.memory)} allowed",
-                fix="lower --depth or --height, or allow more with --memory",
+                fix="lower the depth or the height (--depth, --height), or allow more memory (--memory)",
             )
 
 

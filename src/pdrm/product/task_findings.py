@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import CannotTranslate, Finding, explain_arguments
+from pdrm.errors import CannotTranslate, Finding, TaskWarning, explain_arguments, warn_caller
 from pdrm.machines.checks.findings import BOTTOM, KNOWN, View, advance
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.task import Task
+from pdrm.task import Task, largest_reward
 
 MOST_NODES = 20_000
 """Nodes of either graph."""
@@ -45,7 +45,7 @@ Places = npt.NDArray[np.int64]
 @explain_arguments
 def inspect_task(task: Task) -> list[Finding]:
     """What is more often a mistake in a task: events that never come, final states that cannot be reached in this domain, a loop
-    that pays more than ending, rewards that make never ending best.
+    that pays more than ending, rewards that make never ending best, rewards that are all 0.
 
     >>> from pdrm.language.loading import parse
     >>> machine = parse('''
@@ -63,6 +63,11 @@ def inspect_task(task: Task) -> list[Finding]:
     ['W0606']
     """
     found = [Finding("W0609", text) for text in task.warnings]
+    if not largest_reward(task.domain, task.machine):
+        said = (
+            f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"
+        )
+        found.append(Finding("W0612", said))
     if not isinstance(task.domain, FiniteDomain) or not task.machine.final:
         return found
     try:
@@ -84,6 +89,24 @@ def inspect_task(task: Task) -> list[Finding]:
     if loop is not None:
         return [*found, *_tell_loop(task, near, loop)]
     return [*found, *_compare(task.domain, near, far, until)] if far.complete else found
+
+
+def warn_of_tasks(*tasks: Task) -> None:
+    """Warn of what is more often a mistake, where Python's own warnings go, once for each task. The catalogue's have nothing of it.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_tasks(Task("letter"), Task("letter", "anbn"))
+    >>> [one.message.code for one in found]
+    ['W0609', 'W0608']
+    """
+    for task in tasks:
+        if task.warned or (task.catalogued and task.text is None):
+            continue
+        task.warned = True
+        for finding in inspect_task(task):
+            warn_caller(TaskWarning(finding))
 
 
 def _tell_loop(task: Task, near: _Near, loop: list[tuple[int, int]]) -> Iterator[Finding]:

@@ -110,7 +110,7 @@ def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None =
     lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
     if all(curves.origin is not None for _, curves in lines):
         fault = f"{place} holds no runs of the paper's figures, and no study of your own"
-        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+        raise NotRecorded(fault, fix="study.run(folder), pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     return write_report(lines, judge_claims(evidence), evidence, theory=theory)
 
 

@@ -6,7 +6,6 @@ as it is one, or at `end`), finds the states that no word continues from, minimi
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from functools import partial
 from operator import eq
 from typing import NamedTuple
 
-from pdrm.errors import EarlyAcceptance, TooLarge, TooManyCases, Where
+from pdrm.errors import EarlyAcceptance, TooLarge, TooManyCases, Where, warn_caller
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES, spend
 from pdrm.machines.alphabet import Alphabet
@@ -152,7 +151,7 @@ def _warn_of_early_acceptance(acceptor: Acceptor, where: Where | None) -> None:
     while todo:
         for state in followers[todo.pop()]:
             if acceptor.accepting[state] and state in breaks and any(target in goes_on for target in followers[state]):
-                warnings.warn(EarlyAcceptance(where), stacklevel=5)
+                warn_caller(EarlyAcceptance(where))
                 return
             if state not in seen and not acceptor.accepting[state]:
                 seen.add(state)

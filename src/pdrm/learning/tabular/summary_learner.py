@@ -51,7 +51,10 @@ class SummaryLearner:
 
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
         if task.continuous:
-            raise BadSetting(f"agent `{agent.name}` learns a table, and {task.name} is continuous", fix="--agent ppo")
+            raise BadSetting(
+                f"agent `{agent.name}` learns a table, and {task.name} is continuous",
+                fix='train a network: agent="ppo" (--agent ppo)',
+            )
         check_deterministic(task.finite)
         self.domain, self.machine, self.agent, self.seed = task.finite, task.pushdown, agent, seed
         self.total, self.between_tests = agent.total, agent.test_every
@@ -204,7 +207,7 @@ class SummaryLearner:
         if world.next[s, a] >= 0:
             if (world.next[s, a], world.label[s, a], world.reward[s, a]) != (after, label, r):
                 fault = f"the moves of `{self.domain.name}` are not deterministic: `{self.domain.actions[a]}` in state {s} had two outcomes"
-                raise StochasticMoves(fault, fix="train another agent: --agent cprm")
+                raise StochasticMoves(fault, fix='train another agent: "cprm" (--agent cprm)')
             return
         world.next[s, a], world.label[s, a], world.reward[s, a] = after, label, r
         world.terminal[after] |= ends

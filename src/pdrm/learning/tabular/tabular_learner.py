@@ -88,7 +88,10 @@ class TabularLearner:
 def begin_training(task: Task, agent: Agent, seed: int) -> AnyTraining:
     """A run of a tabular agent, before its first episode."""
     if task.continuous:
-        raise DoesNotApply(f"agent `{agent.name}` learns a table, and {task.name} is continuous", fix="--agent ppo")
+        raise DoesNotApply(
+            f"agent `{agent.name}` learns a table, and {task.name} is continuous",
+            fix='train a network: agent="ppo" (--agent ppo)',
+        )
     view: View | None = agent.view
     assert view is not None  # noqa: S101 - tabular agents see the machine
     if isinstance(agent, Hierarchical):

@@ -21,7 +21,7 @@ from pdrm.machines.checks.zero_patterns import (
 )
 from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import Rule, Transition
+from pdrm.machines.transitions import ANY, Rule, Transition
 
 S = TypeVar("S", Head, Case)
 """A situation: a state and what rules look at there."""
@@ -45,9 +45,43 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
             *_inspect(machine, rules, describe, idle),
             *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
             *_find_paying_loops(machine, rules),
+            *_find_no_pay(machine),
+            *_find_lost_bottom(machine, rules),
         ]
     except TooManyCases as error:
-        return _give_up(error)
+        return [*_give_up(error), *_find_no_pay(machine)]
+
+
+def _find_lost_bottom(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+    """Rules such as `z / A`, where `z / A z` would push: at the bottom they take its symbol away, and others look for it later.
+
+    A machine that pushes the symbol again may do so on purpose, and so may a rule that names the symbol, or pops it.
+    """
+    bottom = machine.stack[0]
+    if any(bottom in rule.push and rule.top != bottom for rule in machine.transitions):
+        return
+    at_bottom = [rule for head, applying in rules.items() if head.top == bottom for rule in applying]
+    for rule in dict.fromkeys(at_bottom):
+        if rule.top == ANY and rule.push and ANY not in rule.push:
+            later = _list_later(machine, rule.target)
+            looking = [other for other in machine.transitions if other.top == bottom and other.source in later]
+            if looking:
+                said = f"`{rule}` takes the bottom symbol {bottom} away, for which `{looking[0]}` looks later"
+                fix = f"to push, write {' '.join((*rule.push, ANY))} after the slash"
+                yield Finding("W0613", f"{said}; {fix}", rule.where)
+
+
+def _list_later(machine: PushdownSystem, state: str) -> set[str]:
+    """The states to which rules may lead from a state, itself among them."""
+    seen, todo = {state}, [state]
+    while todo:
+        here = todo.pop()
+        after = {rule.target for rule in machine.transitions if rule.source == here}
+        if machine.otherwise.target is not None and here not in machine.final:
+            after.add(machine.otherwise.target)
+        todo += after - seen
+        seen |= after
+    return seen
 
 
 def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
@@ -60,9 +94,10 @@ def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
         states = (*machine.states, *machine.final)
         cases = sorted(reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros))
         rules = {case: rules_in(machine, case) for case in cases}
-        return list(_inspect(machine, rules, describe, "its counter tests never hold in that state"))
+        idle = "its counter tests never hold in that state"
+        return [*_inspect(machine, rules, describe, idle), *_find_no_pay(machine)]
     except TooManyCases as error:
-        return _give_up(error)
+        return [*_give_up(error), *_find_no_pay(machine)]
 
 
 def _give_up(error: TooManyCases) -> list[Finding]:
@@ -89,6 +124,15 @@ def _inspect(
     for event in machine.events:
         if event not in mentioned:
             yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")
+
+
+def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
+    """A machine that pays 0 whatever happens."""
+    if machine.transitions and not (machine.otherwise.reward or any(rule.reward for rule in machine.transitions)):
+        yield Finding(
+            "W0612",
+            f"machine `{machine.name}` pays 0 for every step: there is nothing to learn, unless the environment pays",
+        )
 
 
 def _find_undefined_cases(

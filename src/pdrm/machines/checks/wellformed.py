@@ -26,6 +26,7 @@ from pdrm.errors import (
     UnknownState,
     Where,
     did_you_mean,
+    name_alike,
 )
 from pdrm.lazy import Displayed
 from pdrm.machines.alphabet import Alphabet, Cube, names_of
@@ -207,5 +208,12 @@ def _unknown_state(state: str, machine: Machine[Rule], where: Where | None, plac
 
 
 def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, place: str) -> PdrmError:
-    fix = did_you_mean(event, machine.events) or "add an `events` line that lists all of them"
+    fix = "add an `events` line that lists all of them"
+    if machine.events:
+        like = name_alike(event, machine.events)
+        fix = (
+            f"did you mean `{like}`? (or add `{event}` to the `events` line)"
+            if like
+            else f"add `{event}` to the `events` line"
+        )
     return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)

@@ -508,7 +508,7 @@ def check_deterministic(domain: FiniteDomain) -> None:
         raise StochasticMoves(
             f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in state {s} ({domain.describe(s)})"
             f" has outcomes with chances {chances}",
-            fix=f"pdrm check-k {domain.name} bounds its values",
+            fix=f"pdrm check-k {domain.name}, or pdrm.check_k, bounds its values",
         )
 
 
