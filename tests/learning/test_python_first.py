@@ -7,7 +7,7 @@ import pytest
 
 import pdrm
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadSetting, BadStudy, TaskWarning
+from pdrm.errors import BadSetting, BadStudy, NotHere, TaskWarning
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 SHORT = {"episodes": 200, "k": 0}
@@ -42,6 +42,8 @@ def test_machine_success_and_seeds_are_given_as_on_the_command_line(world):
 def test_a_replay_shows_both_rewards(world, tmp_path):
     run = pdrm.train(world, machine=TASK, **SHORT)
     assert run.policy.table()[0].where == world.state_names[0]
+    with pytest.raises(NotHere, match="have no `predict`"):
+        run.policy.predict(0)
     replay = run.replay()
     assert repr(replay) == "<Replay of hall: 1 step, return 0.75, ended in done>"
     assert "reward 0.75   total 0.75" in str(replay)

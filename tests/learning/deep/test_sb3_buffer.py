@@ -262,6 +262,13 @@ def test_a_form_whose_part_cannot_be_replaced_is_refused_at_once():
         feed(buffer, env)
 
 
+def test_next_observations_must_be_kept():
+    env = letter_env()
+    given = {"optimize_memory_usage": True, "handle_timeout_termination": False}
+    with pytest.raises(BadSetting, match="keeps no next observations"):
+        CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", **given)
+
+
 def feed(buffer, env):
     """One step of an environment."""
     vector = DummyVecEnv([lambda: env])

@@ -99,6 +99,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
+        if kwargs.get("optimize_memory_usage"):
+            fault = "optimize_memory_usage keeps no next observations, and a machine's part of them is replaced here"
+            raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
         if machine is None:
             if not isinstance(observation_space, ProductBox | ProductDict):
                 fault = f"the observation space {observation_space} does not say which machine it shows"

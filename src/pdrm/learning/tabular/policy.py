@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadPolicyFile, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -74,6 +74,12 @@ class TabularPolicy:
 
     def __len__(self) -> int:
         return len(self.q_table)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Called for what a policy does not have: what those of other libraries have is explained."""
+        if name == "predict":
+            raise NotHere("policies of pdrm have no `predict`", fix="action = policy.act(state, machine_state, stack)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def view(self) -> View:
