@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 SECONDS_BETWEEN_LINES = 15.0
+BAR = 20
+"""Letters of a bar on a terminal: what is said of the work fits beside it, also with 80 columns."""
 SECONDS_BETWEEN_BARS = 0.2
 """In a notebook, where each is a message to the browser."""
 
@@ -43,23 +45,28 @@ def show_progress(
         with _show_in_notebook(display, _NotebookBar(title, total)) as update:
             yield update
     elif console.is_terminal:
-        columns = (TextColumn("{task.fields[name]}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.fields[name]}"),
+            BarColumn(bar_width=BAR),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, TextColumn("{task.description}"), console=console) as bars:
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        last, shown = [time.monotonic()], [""]
+        last, shown, told = [time.monotonic()], [""], [""]
 
         def tell(done: float, note: str) -> None:
             shown[0] = f"{title}: {done / total:4.0%}  {note}"
             if time.monotonic() - last[0] > every:
-                last[0] = time.monotonic()
+                last[0], told[0] = time.monotonic(), shown[0]
                 console.print(shown[0], markup=False)
 
         try:
             yield tell
         finally:
-            if shown[0]:
+            if shown[0] != told[0]:
                 console.print(shown[0], markup=False)
 
 

@@ -42,6 +42,9 @@ COUNTED = {"letter": "letter-cra"}
 """Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
 
 
+DISCOUNT, DISCOUNTS = 0.99, {"multi-10x10": 0.9, "multi-20x20": 0.9}
+"""The discount unless one is given, and the paper's (Appendix C) for the domains of the catalogue where that is another."""
+
 FAILURES = ("lost", "no")
 """What final states that mean failure are called in the catalogue's machines."""
 
@@ -122,6 +125,15 @@ class Task(Displayed):
         if isinstance(self.domain, WaterWorld):
             raise DoesNotApply(f"`{self.name}` is continuous, and this needs a finite domain", fix="train a deep agent")
         return self.domain
+
+    @property
+    def discount(self) -> float:
+        """γ unless one is given, for everything that trains, solves or checks: the paper's for a domain of the catalogue, else 0.99.
+
+        >>> Task("multi-10x10").discount, Task("maze-10x10").discount
+        (0.9, 0.99)
+        """
+        return DISCOUNTS.get(self.name, DISCOUNT) if self.catalogued else DISCOUNT
 
     @cached_property
     def pushdown(self) -> PushdownRewardMachine:

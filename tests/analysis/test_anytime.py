@@ -69,10 +69,10 @@ def test_without_k_the_smallest_is_found():
 def test_larger_k_are_tried_where_some_states_look_alike():
     echo = check_k("echo", depth=6)
     assert max(echo.answers) == echo.beyond - 1 == 5
-    assert echo.smallest("everywhere") == 1
+    assert echo.furthest("everywhere") == 1
     letter = check_k("letter", depth=24)
     assert max(letter.answers) == letter.beyond - 1 > 5
-    assert f"same values: no k up to {letter.beyond - 1} is enough; with more" in str(letter)
+    assert f"same values: no k up to {letter.beyond - 1} is enough; larger k cannot" in str(letter)
 
 
 def test_the_cap_of_states_is_kept():
@@ -167,3 +167,27 @@ def test_what_is_stopped_knows_what_a_short_search_knows():
     low, high = report.value_from_start
     assert low <= solve("maze-10x10").start_value <= high < low + 1e-3
     assert "then it was stopped" in str(report)
+
+
+def test_ctrl_c_gives_what_is_known_and_a_second_one_raises(monkeypatch):
+    calls = []
+
+    def stop(self):
+        calls.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KSearch, "run", stop)
+    report = check_k("maze-5x5", k=[0])
+    assert (report.ended, len(calls)) == ("stopped", 1)
+    monkeypatch.setattr(KSearch, "_answer", lambda self, _answers: stop(self))
+    with pytest.raises(KeyboardInterrupt):
+        check_k("maze-5x5", k=[0])
+
+
+def test_how_it_goes_is_shown_when_asked_for(monkeypatch, capsys):
+    for name in ("QUICK", "EVERY"):
+        monkeypatch.setattr(f"pdrm.analysis.sufficient_k.check_k.{name}", -1.0)
+    check_k("paint", k=[5])
+    assert not capsys.readouterr().err
+    check_k("paint", k=[5], progress=True)
+    assert "states, 100% decided; what each k loses" in capsys.readouterr().err

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from pdrm.analysis.sufficient_k.check_k import check_k
+from pdrm.analysis.solving import solve
+from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, DoesNotApply
 from pdrm.product.finite_product import Bound
+from pdrm.task import Task
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +74,56 @@ def test_a_report_shows_itself_in_a_notebook(paint):
     shown = paint._repr_html_()
     assert shown.count("<tr>") == 1 + len(paint.answers)
     assert "from the start: k = 5 is enough" in shown
+
+
+def test_smallest_is_for_all_states_unless_a_depth_is_given(paint):
+    answers = {k: {"start": Answer("yes", depth=d)} for k, d in ((3, 2), (4, 2), (5, 6), (6, None))}
+    report = replace(paint, answers=answers)
+    assert [report.smallest("start", depth) for depth in (None, 1, 2, 3, 6, 7)] == [6, 3, 3, 5, 5, 6]
+    assert report.furthest("start") == 6
+    near = replace(paint, answers={k: answers[k] for k in (3, 4, 5)})
+    assert (near.smallest("start"), near.furthest("start")) == (None, 5)
+
+
+def test_what_there_is_not_is_refused_with_what_there_is(paint):
+    for ask in (lambda: paint.smallest("begin"), lambda: paint.furthest("begin"), lambda: paint.witness(4, "begin")):
+        with pytest.raises(BadSetting, match="there are same_values, everywhere, start"):
+            ask()
+    for ask in (lambda: paint.loss(9), lambda: paint.witness(9, "start"), lambda: paint.certificate(9, "start")):
+        with pytest.raises(BadSetting, match=r"k = 9 was not asked about: there are k = 3…6"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "start", "lost", "k", "proved"),
+    [
+        (Answer("yes"), Answer("yes"), 0.0, 3, "all states"),
+        (Answer("no"), Answer("yes"), 0.0, 3, "start"),
+        (Answer("undecided"), Answer("yes", depth=4), 0.2, 3, "depth"),
+        (Answer("undecided"), Answer("yes", depth=4), 0.0, 3, "loss"),
+        (Answer("undecided"), Answer("undecided"), 0.001, 3, "loss"),
+        (Answer("no"), Answer("no"), 0.2, None, "nothing"),
+    ],
+)
+def test_what_is_recommended(paint, everywhere, start, lost, k, proved):  # noqa: PLR0917 - a table
+    found = {"same_values": Answer("no"), "everywhere": everywhere, "start": start}
+    value = 10.0, 10.0
+    gap = replace(paint.gaps[3], found=(10 - 10 * lost, 10 - 10 * lost))
+    optimal = replace(paint, answers={3: found}, gaps={3: gap}, solved=value, ended="time")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(paint), "value_from_start", property(lambda _self: value))
+        advice = optimal.recommendation
+        assert (advice.k, advice.proved) == (k, proved)
+        assert f"so: {advice.text}" == str(optimal).splitlines()[-1]
+        assert ("may help" in advice.text) == (proved in {"depth", "nothing"} or lost == 0.001)
+
+
+def test_a_witness_is_drawn_from_a_report(paint):
+    assert paint.draw()._repr_png_().startswith(b"\x89PNG")
+    assert "<figure>" in paint._repr_html_()
+    with pytest.raises(DoesNotApply, match="for k = 5"):
+        paint.draw(k=5)
+
+
+def test_one_discount_unless_one_is_given():
+    assert KSearch(Task("multi-10x10"), seconds=1).discount == solve("multi-10x10").discount == 0.9

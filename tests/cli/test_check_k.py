@@ -32,7 +32,9 @@ def test_for_programs(pdrm):
     record = json.loads(pdrm("check-k", "echo", "--depth", 6, "--k", "0,1", "--json").out)
     assert record["k"]["1"] == {"same_values": "no", "everywhere": "yes", "start": "yes"}
     assert record["k"]["0"]["start"] == "no"
-    assert record["smallest"] == {"same_values": None, "everywhere": 1, "start": 1}
+    assert record["smallest"] == {"same_values": None, "everywhere": None, "start": None}
+    assert record["furthest"] == {"same_values": None, "everywhere": 1, "start": 1}
+    assert record["recommendation"]["k"] == 1
     assert record["depths"]["1"] == {"everywhere": 6, "start": 6}
     assert [one["actions"] for one in record["witnesses"]["0"]["start"]] == [["say_a"], ["say_b"]]
 
@@ -211,8 +213,25 @@ def test_stopping_it_prints_what_is_known(pdrm, monkeypatch):
 
 def test_a_pipe_is_told_how_it_goes(pdrm, monkeypatch):
     for name in ("QUICK", "EVERY"):
-        monkeypatch.setattr(f"pdrm.cli.k_commands.{name}", -1.0)
+        monkeypatch.setattr(f"pdrm.analysis.sufficient_k.check_k.{name}", -1.0)
     said = pdrm("check-k", "letter", "--depth", 4, "--k", 0)
-    assert "states explored of at most 1,500,000; " in said.err
-    assert "explored of at most" not in said.out
+    lines = said.err.splitlines()
+    assert "% decided" in lines[0]
+    assert all(len(line) < 80 for line in lines)
+    assert lines[-3] != lines[-2] != lines[-1]
+    assert "decided;" not in said.out
     assert not pdrm("check-k", "letter", "--depth", 4, "--k", 0, "--json").err
+
+
+def test_a_machine_in_place_of_a_domain_is_explained(pdrm, tmp_path):
+    (tmp_path / "fetch.pdrm").write_text(MACHINE)
+    outcome = pdrm("check-k", tmp_path / "fetch.pdrm")
+    assert outcome.code == 2
+    assert f": DOMAIN --machine {tmp_path / 'fetch.pdrm'}" in outcome.err
+    assert "pdrm train" not in outcome.err
+
+
+def test_what_to_train_with_is_one_line(pdrm):
+    outcome = pdrm("check-k", "paint")
+    assert "so: train with k = 5: proved enough for all states, so it loses nothing" in outcome.out
+    assert "next: pdrm check-k paint --draw" in outcome.err

@@ -113,7 +113,7 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     Path("task.pdrm").write_text(TASK)
     outcome = pdrm("train", "task.pdrm")
     assert outcome.err.startswith("error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3")
-    assert "pdrm train DOMAIN --machine task.pdrm" in outcome.err
+    assert "DOMAIN --machine task.pdrm" in outcome.err
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
         assert outcome.err.startswith("error[E0805]: runs holds a run: name it")

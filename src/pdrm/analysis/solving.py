@@ -21,7 +21,6 @@ from pdrm.task import DomainLike, MachineLike, Task
 
 PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
-DISCOUNT = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +220,13 @@ def solve(
     task: Task | DomainLike,
     machine: MachineLike | None = None,
     *,
-    discount: float = DISCOUNT,
+    discount: float | None = None,
     precision: float = PRECISION,
 ) -> Solution:
     """Solve a task: optimal values and actions with any stack, with a proved error.
 
     task: a `Task`, or what a `Task` takes. The domain must be finite and its moves deterministic; its starts may be random.
-    machine: unless the domain comes with one. discount: γ.
+    machine: unless the domain comes with one. discount: γ; None: the paper's for a domain of the catalogue, else 0.99.
     A step limit is not part of the problem.
     precision: the error to aim at, as a share of the largest value that any configuration can have.
 
@@ -236,16 +235,17 @@ def solve(
     (-0.6666666666666666, ('ask_2',))
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    check_discount(discount)
+    gamma = chosen.discount if discount is None else discount
+    check_discount(gamma)
     if not 0 < precision < 1:
         raise BadSetting(f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6")
     domain, pushdown = chosen.finite, chosen.pushdown
     check_deterministic(domain)
     table = tabulate(pushdown, domain.labels)
-    summaries = Summaries(world_of(domain.arrays), table, discount, precision=precision)
+    summaries = Summaries(world_of(domain.arrays), table, gamma, precision=precision)
     states = {state: number for number, state in enumerate((*pushdown.states, *pushdown.final))}
     symbols = {symbol: number for number, symbol in enumerate(pushdown.stack, start=1)}
-    solution = Solution(chosen, discount, summaries, table, states, symbols)
+    solution = Solution(chosen, gamma, summaries, table, states, symbols)
     for one in solution.begins:
         solution.value(one.s, one.u, one.stack)
     return solution

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
 from shlex import quote
 from threading import Timer
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
     from pdrm.analysis.sufficient_k.check_k import KSearch
     from pdrm.analysis.sufficient_k.k_report import KReport
-    from pdrm.analysis.sufficient_k.questions import Answer, Situation
+    from pdrm.analysis.sufficient_k.questions import Situation
     from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
@@ -31,16 +32,13 @@ LONGEST = 20
 FURTHER = {
     "time": "more --seconds may help",
     "states": "a larger --most may help",
-    "helpless": "try another --depth",
-    "stopped": "let it run longer",
+    "explored": "another --depth may help",
+    "stopped": "letting it run longer may help",
+    "whole": "the whole stack (--k full)",
 }
-"""What may decide what is undecided, by what ended the search."""
-AFTER_STOP = 3.0
-"""Seconds that answers may take when the search was stopped."""
+"""What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
 QUICK = 3.0
-"""Seconds before anything is said of how it goes."""
-EVERY = 5.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds before it is said that something is compiled."""
 SHORTEST_TIME, LONGEST_TIME = 0.1, 1e7
 """Seconds a search may be given."""
 
@@ -77,7 +75,6 @@ def check_k(
     from pdrm.analysis.sufficient_k.check_k import KSearch
     from pdrm.analysis.sufficient_k.questions import QUESTIONS
     from pdrm.domains.paper_domains import names
-    from pdrm.learning.agents import PAPER_SETTINGS
     from pdrm.product.finite_product import Bound
     from pdrm.task import Task
 
@@ -88,10 +85,9 @@ def check_k(
         )
     place = str(domain_file) if domain is None else domain
     task = Task(place, machine)
-    gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
     ks, questions = None if k is None else _ks(k), ["start"] if only else list(QUESTIONS)
     bound, room = Bound(height, rule), int(memory * GIB)
-    search = partial(KSearch, task, ks, discount=gamma, bound=bound, most=most, memory=room, questions=questions)
+    search = partial(KSearch, task, ks, discount=discount, bound=bound, most=most, memory=room, questions=questions)
     begun = monotonic()
     report, stopped = _look(search, [0, depth] if only and depth != 0 else [depth], seconds, quiet=as_json)
     if as_json:
@@ -130,50 +126,32 @@ def _check(only: str | None, memory: float, most: int, seconds: float, draw: Pat
         check_plot_format(draw)
 
 
-def _limited(answer: Answer) -> bool:
-    """Whether a yes is one for states to some depth only."""
-    return answer.verdict == "yes" and answer.depth is not None
-
-
 def _look(
     search: Callable[..., KSearch], depths: list[int | None], seconds: float, *, quiet: bool
 ) -> tuple[KReport, bool]:
     """Search at one depth after the other until a yes holds for all states; what is known then, or when it is stopped, and
     whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
-    from pdrm.analysis.sufficient_k.check_k import compile_kernels
-    from pdrm.progress import show_progress
+    from pdrm.analysis.sufficient_k.check_k import compile_kernels, show_search
 
-    waiting = Timer(
-        QUICK, typer.echo, ("compiling, as after every installation; it does not count as time",), {"err": True}
-    )
-    if not quiet:
-        waiting.start()
-    compile_kernels()
-    waiting.cancel()
-    begun = monotonic()
-    current: list[KSearch] = []
-    with show_progress(seconds, "check-k", quiet=quiet, every=EVERY) as update:
-
-        def watch(states: int, most: int) -> None:
-            spent = monotonic() - begun
-            if spent > QUICK:
-                share = current[-1].optimal.decided_share
-                note = f"{states:,} states explored of at most {most:,}; {share:.0%} of those asked about decided"
-                update(min(seconds, spent), note)
-
+    spent = 0.0
+    for depth in depths:
+        waiting = Timer(
+            QUICK, typer.echo, ("compiling, as after every installation; it does not count as time",), {"err": True}
+        )
+        if not quiet:
+            waiting.start()
         try:
-            for depth in depths:
-                left = max(SHORTEST_TIME, seconds - (monotonic() - begun))
-                current.append(search(depth=depth, seconds=left, watch=watch))
-                current[-1].run()
-                report = current[-1].report()
-                if not any(_limited(found["start"]) for found in report.answers.values()):
-                    break
-        except KeyboardInterrupt:
-            if not current:
-                raise
-            return current[-1].report(AFTER_STOP), True
-    return report, False
+            compile_kernels()
+            current = search(depth=depth, seconds=max(SHORTEST_TIME, seconds - spent))
+        finally:
+            waiting.cancel()
+        with show_search(seconds, quiet=quiet) as attach:
+            attach(current, spent)
+            report = current.find()
+        spent += current.spent
+        if current.stopped or all(found["start"].reach in (-1, inf) for found in report.answers.values()):
+            break
+    return report, current.stopped
 
 
 def _ks(text: str) -> list[int]:
@@ -197,7 +175,7 @@ def _print(report: KReport, questions: list[str]) -> None:
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
-    shown = _chosen(report, questions)
+    shown = report.find_no(questions)
     if shown is not None:
         k, question = shown
         witness = report.witness(k, question)
@@ -219,46 +197,18 @@ def _words(one: Situation) -> str:
     return f"after `{one.word or '(nothing)'}`{did}: {one.where}, {one.state}, stack {seen}; best: {best}"
 
 
-def _chosen(report: KReport, questions: list[str]) -> tuple[int, str] | None:
-    """The most telling no: the weakest question that fails, at the highest k."""
-    from pdrm.analysis.sufficient_k.questions import NO
-
-    for question in reversed([q for q in questions if q != "same_values"]):
-        ks = [k for k, answers in report.answers.items() if answers[question].verdict == NO]
-        if ks:
-            return max(ks), question
-    return None
-
-
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
-    from pdrm.analysis.sufficient_k.k_report import NAMES, format_value
-    from pdrm.drawing.plots import Situation, witness_plot, write_plot
-
-    chosen = _chosen(report, questions)
+    chosen = report.find_no(questions)
     if chosen is None:
         raise DoesNotApply("there is no witness to draw: no question was answered no", fix="leave --draw out")
-    k, question = chosen
-    drawn = [
-        Situation(
-            one.place,
-            one.state,
-            one.stack,
-            len(one.seen),
-            f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
-            " or ".join(one.actions),
-            format_value(*one.value),
-        )
-        for one in report.witness(k, question)
-    ]
-    title = f"{report.optimal.product.domain.name}: the top {k} symbols are not enough ({NAMES[question]})"
-    write_plot(witness_plot(report.optimal.product.domain, drawn, title), path)
+    report.draw(*chosen).save(path)
     if not quiet:
         typer.echo(f"wrote {path}")
 
 
 def _certify(report: KReport, path: Path, questions: list[str]) -> None:
     for question in questions:
-        smallest = report.smallest(question)
+        smallest = report.furthest(question)
         if smallest is not None:
             report.certificate(smallest, question).save(path)
             return
@@ -269,21 +219,14 @@ def _certify(report: KReport, path: Path, questions: list[str]) -> None:
 
 
 def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
-    if _chosen(report, questions) is not None and not drawn:
+    from pdrm.analysis.sufficient_k.k_report import recommend
+
+    if report.find_no(questions) is not None and not drawn:
         start = " --from start" if questions == ["start"] else ""
         next_command(f"pdrm check-k {name}{discount}{start} --draw witness.svg")
         return
-    next_command(f"pdrm train {name} --k {_to_learn(report, questions)}{discount}")
-
-
-def _to_learn(report: KReport, questions: list[str]) -> int | str:
-    """A k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn:
-    a 0-policy has one row for all stacks, and their values chase each other."""
-    everywhere, start = report.smallest("everywhere"), report.smallest("start")
-    if "everywhere" in questions and everywhere is not None:
-        return max(everywhere, 1) if _limited(report.answers[everywhere]["everywhere"]) else everywhere
-    enough = start is not None and report.loss(start)[0] <= 0
-    return max(1, start) if start is not None and enough else "full"
+    k = recommend(report, questions, FURTHER).k
+    next_command(f"pdrm train {name} --k {'full' if k is None else k}{discount}")
 
 
 def _with(machine: str | None) -> str:

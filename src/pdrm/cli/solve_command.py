@@ -39,13 +39,11 @@ def solve(
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
     from pdrm.analysis.solving import solve as find
-    from pdrm.learning.agents import PAPER_SETTINGS
     from pdrm.task import Task
 
     task = Task(domain, machine)
-    gamma = PAPER_SETTINGS.get(task.name, {}).get("discount", 0.99) if discount is None else discount
     begun = monotonic()
-    solution = find(task, discount=gamma, precision=precision)
+    solution = find(task, discount=discount, precision=precision)
     asked = None
     if stack is not None or state is not None or machine_state is not None:
         if not solution.begins:

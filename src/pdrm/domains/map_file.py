@@ -65,7 +65,7 @@ def _refuse_machine(text: str, file: str) -> None:
     for number, line in enumerate(text.splitlines(), 1):
         if f" {RULE} " in line and not line.startswith(COMMENT):
             where = Where(file, number, line.index(RULE) + 1, line, len(RULE))
-            fix = f"give the domain first: pdrm.Task(DOMAIN, {file!r}) (pdrm train DOMAIN --machine {file})"
+            fix = f"give the domain first: pdrm.Task(DOMAIN, {file!r}) (in a shell: DOMAIN --machine {file})"
             raise BadDomainSetting("this is a rule of a machine, not of a map", where=where, fix=fix)
 
 

@@ -9,6 +9,7 @@ import io
 import itertools
 import math
 import os
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b
 INK, STONE, PLACE, SEEN, UNSEEN = "#262a33", "#3e4451", "#ffe3a3", "#ffe3a3", "#eceae4"
 MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
+LINE, MOST_LINES = 32, 2
+"""Letters of a line above a witness's map, and lines of a way that is written out."""
 MOST_COLUMNS, MOST_ROWS = 60, 24
 """Steps of an episode and symbols of its stack that are drawn."""
 LETTERED = 34
@@ -188,13 +191,31 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
         grid, stack = axes[2 * number], axes[2 * number + 1]
         grid.imshow(draw_state(domain, one.place), interpolation="antialiased")
         grid.set_axis_off()
-        grid.set_title(f"after {one.way}", fontsize=11, color=INK, wrap=True)
+        grid.set_title(shorten_way(f"after {one.way}"), fontsize=11, color=INK)
         grid.text(
             0.5, -0.02, f"best: {one.best}\nvalue {one.value}", transform=grid.transAxes, ha="center", va="top",
             fontsize=11, color=INK,
         )  # fmt: skip
         _plot_seen_stack(stack, one)
     return figure
+
+
+def shorten_way(way: str) -> str:
+    """The way to a situation in lines that fit above its map; of a long one the beginning and the end, and how much is between.
+
+    >>> print(shorten_way("after actions " + " ".join("lr" * 20)))
+    after actions l r l r l r l r l
+    … 21 more …
+    l r l r l r l r l r
+    """
+    words = way.split(" ")
+    lines = textwrap.wrap(way, LINE, break_long_words=False, break_on_hyphens=False)
+    if len(lines) <= MOST_LINES:
+        return "\n".join(lines)
+    first, last = lines[0], textwrap.wrap(" ".join(reversed(words)), LINE // 2 + 3, break_long_words=False)[0]
+    ending = last.split(" ")[::-1]
+    between = len(words) - len(first.split(" ")) - len(ending)
+    return f"{first}\n… {between} more …\n{' '.join(ending)}"
 
 
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:

@@ -35,7 +35,7 @@ from pdrm.errors import (
 )
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
-from pdrm.task import COUNTED, Task
+from pdrm.task import COUNTED, DISCOUNTS, Task
 
 if TYPE_CHECKING:
     from pdrm.product.summaries.potentials import Shaping
@@ -690,8 +690,8 @@ PAPER_SETTINGS: dict[str, dict[str, Any]] = {
     "maze-5x5": {"episodes": 10_000, **_MAZE},
     "maze-10x10": {"episodes": 10_000, **_MAZE},
     "maze-20x20": {"episodes": 10_000, **_MAZE},
-    "multi-10x10": {"episodes": 10_000, **_MAZE, "discount": 0.9},
-    "multi-20x20": {"episodes": 10_000, **_MAZE, "discount": 0.9},
+    "multi-10x10": {"episodes": 10_000, **_MAZE, "discount": DISCOUNTS["multi-10x10"]},
+    "multi-20x20": {"episodes": 10_000, **_MAZE, "discount": DISCOUNTS["multi-20x20"]},
     "deliver-8": {"episodes": 10_000, **_DELIVER},
     "deliver-4-8": {"episodes": 15_000, **_DELIVER},
     # Appendix C gives no rates for PaintWorld; these are the mazes', tested as it says.

@@ -43,7 +43,7 @@ def theory_facts(folder: Path) -> dict[str, Any]:
     most = {name: MOST_STATES.get(name, FEWER) for name in CHECKED}
     return read_or_find(
         folder / FILE,
-        {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED)},
+        {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED), "asked": "furthest"},
         lambda: {
             "k": {
                 name: check_k(name, k=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)).record()
@@ -97,7 +97,7 @@ def k_section(facts: dict[str, Any]) -> Section:
 
 def _smallest(record: dict[str, Any], question: str) -> Markup:
     answers = {k: found[question] for k, found in record["k"].items()}
-    smallest = record["smallest"][question]
+    smallest = record["furthest"][question]
     if smallest is not None:
         depth = record["depths"][str(smallest)][question]
         found = badge(f"k = {smallest}", "holds")

@@ -8,8 +8,8 @@ answers the three questions for each k (`questions`) and says what each k costs 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from math import inf
@@ -29,9 +29,17 @@ from pdrm.analysis.optimal import (
 )
 from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
-from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver, estimate_seconds, may_apply
-from pdrm.analysis.sufficient_k.k_gap import Gap, measure_gap
-from pdrm.analysis.sufficient_k.k_report import DECIDED, HELPLESS, STATES, STOPPED, TIME, KReport
+from pdrm.analysis.sufficient_k.from_start import class_of
+from pdrm.analysis.sufficient_k.high_witness import (
+    HighWitnesses,
+    compile_solver,
+    estimate_seconds,
+    is_certain,
+    may_apply,
+)
+from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap
+from pdrm.analysis.sufficient_k.k_report import DECIDED, EXPLORED, FIRST, STATES, STOPPED, TIME, KReport
+from pdrm.analysis.sufficient_k.k_walks import Advise, Policy, Walks
 from pdrm.analysis.sufficient_k.questions import (
     NO,
     QUESTIONS,
@@ -43,10 +51,12 @@ from pdrm.analysis.sufficient_k.questions import (
     check_ks,
 )
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
+from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Known, bound_by_top, check_discount
 from pdrm.errors import BadSetting, explain_arguments
-from pdrm.product.finite_kernel import END
+from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
+from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import DomainLike, MachineLike, Task
 
 SECONDS = 60.0
@@ -57,7 +67,7 @@ ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
 STEPS = 100
 """States that are farther away are asked about once those within so many steps are known."""
-FIRST_KS = range(5)
+FIRST_KS = range(FIRST + 1)
 """Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 FOLLOW, ASK = 0.1, 0.15
 """The shares of the time that are left for the end of the best policy, and then for the questions."""
@@ -67,6 +77,16 @@ SOLVE = 0.25
 """The share of the time within which the task must be solved, or nothing more is left for witnesses of any height."""
 JUDGE = 1.0
 """Seconds that are left for such witnesses, beside those that solving takes."""
+LOSS, MOST_LOSS = 0.2, 3.0
+"""The share of the time for answers, and the seconds at most, that are left for what each k loses."""
+LATE = 0.02
+"""The share of the whole time that this takes in any case."""
+MOST_CLASSES = 20_000
+"""Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
+AFTER_STOP = 0.6
+"""Seconds that answers may take when the search was stopped."""
+QUICK, EVERY = 3.0, 5.0
+"""Seconds before anything is said of how it goes, and between two lines where there is no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +199,7 @@ class KSearch:
         task: Task,
         k: int | Iterable[int] | None = None,
         *,
-        discount: float = 0.99,
+        discount: float | None = None,
         depth: int | None = None,
         bound: Bound | None = None,
         most: int = MOST_STATES,
@@ -188,6 +208,7 @@ class KSearch:
         questions: Sequence[str] = QUESTIONS,
         watch: Watch | None = None,
     ) -> None:
+        discount = task.discount if discount is None else discount
         check_discount(discount)
         if depth is not None and depth < 0:
             raise BadSetting(f"the depth is {depth}", fix="use a non-negative integer")
@@ -212,12 +233,36 @@ class KSearch:
         self.optimal = look_at_start(product, discount, bound_by_top(product, discount, sweeps=0))
         """What was found last."""
         self.ended, self._short, self._ran = TIME, True, False
+        self.explored = len(product)
+        """States explored so far; answers rest on those that there was time to judge."""
+        self.phase = "exploring"
+        """What it is doing."""
+        self.show: Callable[[], None] | None = None
+        """Called whenever there is something new to show of how it goes."""
+        self.stopped = False
+        """Whether it was stopped by Ctrl-C."""
         self._early: _Answers | None = None
+        self._solved = _Solved(task, discount)
 
     @property
     def spent(self) -> float:
         """The seconds since the search began."""
         return monotonic() - self.begun
+
+    def find(self) -> KReport:
+        """Run, then report. At Ctrl-C the report is about what is known by then; a second Ctrl-C raises `KeyboardInterrupt`."""
+        try:
+            self.run()
+            return self.report()
+        except KeyboardInterrupt:
+            self.stopped = True
+            return self.report(AFTER_STOP)
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """The seconds spent, as far as they count, and in words how far it is."""
+        done = f"{self.explored:,} states, {self.optimal.decided_share:.0%} decided"
+        return min(self.plan.seconds, self.spent), done if self.phase == "exploring" else f"{done}; {self.phase}"
 
     def run(self) -> None:
         """Look ever further, until all is decided, or time or states are up."""
@@ -236,19 +281,113 @@ class KSearch:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
         with self._until(self.plan.end), limit_time(seconds):
             answers = _Answers(self.optimal, short=self._short, early=self._early)
-            answers.ask(self.ks, self.questions)
-            answers.ask_nearer()
-            if self._ran and self._every_state:
-                with limit_time(self.plan.every_stack(time_left())):
-                    answers.ask_every_stack(self.task)
-            soon = self._ran or 0 < self.plan.high <= time_left()  # what was stopped is to be reported at once
-            if soon and self._every_state and self.optimal.depth is not None:
-                answers.ask_higher(self.task)
-            found = dict(sorted(answers.found.items()))
-            gaps = {k: _measure_gap(self.optimal, k, at["start"]) for k, at in found.items()}
-        ended, beyond = self.ended if self._ran else STOPPED, answers.beyond if self.ks is None else None
-        report = KReport(self.optimal, found, gaps, ended, beyond, answers.solved)
+            left = time_left()
+            reserved = MOST_LOSS if left == inf else min(MOST_LOSS, LOSS * max(0.0, left))
+            with limit_time(left - reserved):
+                self._answer(answers)
+        found = dict(sorted(answers.found.items()))
+        self._enter("what each k loses")
+        late = LATE * min(self.plan.seconds, SECONDS if seconds is None else seconds)
+        with limit_time(max(late, min(self.plan.end - self.spent, inf if seconds is None else seconds))):
+            gaps = self._measure_gaps(found)
+        ended, beyond = (
+            self.ended if self._ran and not self.stopped else STOPPED,
+            answers.beyond if self.ks is None else None,
+        )
+        explored = max(self.explored, len(self.optimal.product))
+        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored)
         return replace(report, ended=DECIDED) if report.complete else report
+
+    def _answer(self, answers: _Answers) -> None:
+        """Ask what can be asked while there is time."""
+        self._enter("asking for each k")
+        answers.ask(self.ks, self.questions)
+        answers.ask_nearer()
+        if self._ran and self._every_state and not self.stopped:
+            self._enter("every stack")
+            with limit_time(self.plan.every_stack(time_left())):
+                answers.ask_every_stack(self.task)
+        # What was stopped is to be reported at once.
+        soon = (self._ran and not self.stopped) or self._solved.high is not None or 0 < self.plan.high <= time_left()
+        if soon and self._every_state and self.optimal.depth is not None:
+            self._enter("higher stacks")
+            answers.ask_higher(self._solved)
+        answers.carry_over()
+
+    def _measure_gaps(self, found: dict[int, dict[str, Answer]]) -> dict[int, Gap]:
+        """What each k costs, by the explored product and, where moves are deterministic, by following policies as far as they go. What a policy gets
+        with k symbols, one gets with more."""
+        proved = {k for k, at in found.items() if at["start"].reach == inf}
+        walks, gaps = self._make_walks(), dict[int, Gap]()
+        with limit_time(time_left() / 2):
+            values = {} if walks is None else self._follow_policies(walks, [k for k in found if k not in proved])
+        best = -inf, -inf
+        for left, (k, at) in zip(range(len(found), 0, -1), found.items(), strict=True):
+            start = at["start"]
+            with limit_time(time_left() / left):
+                gap = measure_gap(self.optimal, k, start.choice, chosen_at=start.found_at, proved=k in proved)
+                best = max(best, gap.found, values.get(k, best))
+                if k in values and gap.action is not None and time_left() > 0 and walks is not None:
+                    best = max(best, walks.improve(k, [self._list_actions(gap.action, k)], self._advise)[0])
+            gaps[k] = gap if k in proved else replace(gap, found=best)
+        return gaps
+
+    def _follow_policies(self, walks: Walks, ks: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """For each k the value of the best policy that is found by following some: that leads to the most that is certain, that of the whole
+        stack as far as k symbols tell, and the best one of fewer symbols."""
+        before: Advise = self._advise
+        values, safe = dict[int, tuple[float, float]](), self._walk_safely()
+        for left, k in zip(range(len(ks), 0, -1), ks, strict=True):
+            sure = {class_of(self.optimal.product, x, k): safe[x] for x in reversed(safe)}  # the first of each class
+            with limit_time(time_left() / left):
+                found = [walks.improve(k, [sure, {}], self._advise), walks.improve(k, [{}], before)]
+            values[k], policy = max(found, key=lambda one: one[0][0])
+            before = _advise_as(policy, k, self._advise)
+        return values
+
+    def _advise(self, s: int, u: int, stack: tuple[int, ...]) -> int:
+        """An optimal action with the whole stack in view, where the task is solved; else the first one."""
+        return 0 if self._solved.high is None else self._solved.high.choose(s, u, stack)
+
+    def _make_walks(self) -> Walks | None:
+        """What follows policies, where that can be done."""
+        product, known = self.optimal.product, self.optimal.values.known
+        if product.bound.rule != "open" or not is_certain(self.task):
+            return None
+        best = self.optimal.values.upper if known is None else known.upper
+        return Walks(self.task, self.discount, (find_worst(self.optimal), max(0.0, float(best.max(initial=0.0)))))
+
+    def _walk_safely(self) -> dict[int, int]:
+        """What leads from the starts to the most that is certain, as far as the explored product goes: product states and actions, in order."""
+        product, values, found = self.optimal.product, self.optimal.values, dict[int, int]()
+        best = q_values(product.steps, values.discount, values.lower).argmax(axis=1)
+        for x in product.starts.tolist():
+            while x != END and x not in found and product.expanded[x]:
+                found[x] = int(best[x])
+                x = int(product.next[x, found[x], 0])  # noqa: PLW2901 - the way goes on
+        return found
+
+    def _list_actions(self, action: Numbers, k: int) -> Policy:
+        """What a policy on the explored product does, for the nearest classes."""
+        product = self.optimal.product
+        depth = product.states.depth[: len(product)]
+        number = Classes(product, np.arange(len(product))).at(k)
+        near = np.argsort(depth, kind="stable")
+        members = near[np.sort(np.unique(number[near], return_index=True)[1])][:MOST_CLASSES]
+        return {class_of(product, x, k): int(action[x]) for x in members.tolist()}
+
+    def _enter(self, phase: str) -> None:
+        """Go on to another phase, and say so."""
+        self.phase = phase
+        if self.show is not None:
+            self.show()
+
+    def _tell(self, states: int, most: int) -> None:
+        """The product has grown."""
+        self.explored = max(self.explored, states)
+        self._enter("exploring")
+        if self.watch is not None:
+            self.watch(states, most)
 
     def _until(self, moment: float) -> AbstractContextManager[None]:
         """Limit the time of a block to a moment of the plan."""
@@ -293,12 +432,12 @@ class KSearch:
 
     def _explore(self, product: FiniteProduct, depth: int | None, known: Known | None) -> None:
         """Find the optimal actions of the states to ask about, of ever more of them."""
-        for found in deepen(product, self.discount, depth, self.most, watch=self.watch, known=known):
+        for found in deepen(product, self.discount, depth, self.most, watch=self._tell, known=known):
             self.optimal = replace(found, product=product.snapshot())
             self._short = found.depth is not None and found.depth != depth
             if found.depth is None and self._ask_early():
                 break
-        self.ended = STATES if self.optimal.capped else HELPLESS
+        self.ended = STATES if self.optimal.capped else EXPLORED
 
     def _look_further(self, product: FiniteProduct, known: Known | None) -> None:
         """Where each step leads to few new states, ask about states ever farther away. What is known of them counts once it is known of all."""
@@ -307,7 +446,7 @@ class KSearch:
             steps *= 4
             product = self._explore_near(steps)
             depth = len(product.layers) - 1
-            *_, found = deepen(product, self.discount, depth, self.most, watch=self.watch, known=known)
+            *_, found = deepen(product, self.discount, depth, self.most, watch=self._tell, known=known)
             self.optimal, self._short = replace(found, product=product.snapshot()), found.depth != depth
 
     def _ask_early(self) -> bool:
@@ -320,6 +459,39 @@ class KSearch:
         return not any(self._early.list_open(question) for question in QUESTIONS)
 
 
+def _advise_as(policy: Policy, k: int, advise: Advise) -> Advise:
+    """What a k-policy does; where it does not say, what is advised else."""
+
+    def choose(s: int, u: int, stack: tuple[int, ...]) -> int:
+        known = policy.get((s, u, stack[:k]))
+        return advise(s, u, stack) if known is None else known
+
+    return choose
+
+
+@dataclass(slots=True)
+class _Solved:
+    """The task's solution with the whole stack in view, found when it is first needed and there is time."""
+
+    task: Task
+    discount: float
+    high: HighWitnesses | None = None
+
+    def solve(self) -> HighWitnesses | None:
+        """What looks for witnesses of any height, if it can be had."""
+        if self.high is None:
+            self.high = HighWitnesses.of(self.task, self.discount)
+        return self.high
+
+    @property
+    def value(self) -> tuple[float, float] | None:
+        """The interval of the optimal value from the start."""
+        if self.high is None:
+            return None
+        value, error = self.high.solution.start_value, self.high.solution.error
+        return value - error, value + error
+
+
 class _Answers:
     """The answers for some k, each found when it is asked for."""
 
@@ -329,8 +501,6 @@ class _Answers:
         self.optimal, self.short, self.early = optimal, short, early
         self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
         self.found: dict[int, dict[str, Answer]] = {}
-        self.solved: tuple[float, float] | None = None
-        """The interval of the value from the start, where the task was solved for witnesses."""
 
     @cached_property
     def beyond(self) -> int:
@@ -390,32 +560,44 @@ class _Answers:
         asked = {k: answers[question] for k, answers in sorted(self.found.items())}
         return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
 
-    def ask_higher(self, task: Task) -> None:
+    def ask_higher(self, solved: _Solved) -> None:
         """What is open may be a no farther away than any product reaches."""
         asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
-        high = HighWitnesses.of(task, self.optimal.values.discount) if asked else None
+        start = [k for k in self.list_open("start") if self.found[k]["start"].verdict == UNDECIDED]
+        high = solved.solve() if asked or start or self.list_open("start") else None
         for question, k in asked:
             pair = high.find(question, k) if high is not None and time_left() > 0 else None
-            if pair is None:
-                continue
-            self.found[k][question] = Answer(NO, situations=pair)
-            if question == "everywhere" and self.found[k]["same_values"].verdict != NO:
-                self.found[k]["same_values"] = Answer(NO, situations=pair)
-        high = self._refuse_from_start(task, high)
-        if high is not None:
-            value, error = high.solution.start_value, high.solution.error
-            self.solved = value - error, value + error
-
-    def _refuse_from_start(self, task: Task, high: HighWitnesses | None) -> HighWitnesses | None:
-        """No k-policy may be optimal from the start; the more symbols are seen, the harder that is to prove. Returns what it was proved with."""
-        asked = [k for k in self.list_open("start") if self.found[k]["start"].verdict == UNDECIDED]
-        high = high or (HighWitnesses.of(task, self.optimal.values.discount) if asked else None)
-        for k in asked:
+            if pair is not None:
+                self.found[k][question] = Answer(NO, situations=pair)
+        for k in start:  # the more symbols are seen, the harder it is to prove that no policy is optimal
             clash = None if high is None else high.find_from_start(k)
             if clash is None:
                 break
             self.found[k]["start"] = Answer(NO, situations=clash)
-        return high
+
+    def carry_over(self) -> None:
+        """What is enough for k is enough for more symbols, as far as it was proved; what is not enough for k is not for fewer; and where states
+        that look alike have no best action in common, they do not have the same."""
+        ks = sorted(self.found)
+        for k in ks:
+            if self.found[k]["everywhere"].verdict == NO and self.found[k]["same_values"].verdict != NO:
+                self.found[k]["same_values"] = self.found[k]["everywhere"]
+        for question in QUESTIONS:
+            best, at = Answer(UNDECIDED), 0
+            for k in ks:
+                own = self.found[k][question]
+                if own.verdict != NO and best.reach > own.reach:
+                    self.found[k][question] = replace(best, found_at=at)
+                elif own.verdict == YES:
+                    best, at = own, k
+            refused = None
+            for k in reversed(ks):
+                own = self.found[k][question]
+                if own.verdict == NO:
+                    refused = own
+                elif refused is not None and own.reach < inf:
+                    seen = tuple(replace(one, seen=one.stack[:k]) for one in refused.situations)
+                    self.found[k][question] = replace(refused, situations=seen)
 
     def ask_every_stack(self, task: Task) -> None:
         """What is open may be a yes for every stack; and then it is for every larger k."""
@@ -455,8 +637,21 @@ class _Answers:
         return answer.verdict == YES and answer.depth in (None, self.optimal.depth)
 
 
-def _measure_gap(optimal: Optimal, k: int, start: Answer) -> Gap:
-    return measure_gap(optimal, k, start.choice, proved=start.verdict == YES and start.depth is None)
+@contextmanager
+def show_search(seconds: float | None, *, quiet: bool) -> Iterator[Callable[[KSearch, float], None]]:
+    """Show how searches go until the end of the block; it gives a function that has one more search shown, of which some seconds were
+    spent before."""
+    with show_progress(inf if seconds is None else seconds, "check-k", quiet=quiet, every=EVERY) as update:
+
+        def attach(search: KSearch, before: float) -> None:
+            def show() -> None:
+                spent, note = search.progress
+                if before + spent > QUICK:
+                    update(before + spent, note)
+
+            search.show = show
+
+        yield attach
 
 
 @explain_arguments
@@ -465,22 +660,26 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     machine: MachineLike | None = None,
     k: int | Iterable[int] | None = None,
     *,
-    discount: float = 0.99,
+    discount: float | None = None,
     depth: int | None = None,
     bound: Bound | None = None,
     most: int = MOST_STATES,
     memory: int = MEMORY,
     seconds: float | None = SECONDS,
     watch: Watch | None = None,
+    progress: bool | None = None,
 ) -> KReport:
     """Answer the three questions for each k. The problem is the discounted one without a step limit.
 
-    task: a `Task`; or a domain (by name, file or object). machine: unless the domain comes with one. discount: γ.
+    task: a `Task`; or a domain (by name, file or object). machine: unless the domain comes with one.
+    discount: γ; None: the paper's for a domain of the catalogue, else 0.99.
     k: the number, or the numbers, of symbols to ask about; without it, 0 and upwards to the smallest that is enough.
     depth: ask about the states within so many steps; without it about all states if there are few enough, else about
     those within as many steps as give some thousands of them.
-    seconds: how long it may take; then the best answers so far are given. None: as long as it takes.
+    seconds: how long it may take; then the best answers so far are given, as they are at Ctrl-C (a second one raises
+    `KeyboardInterrupt`). None: as long as it takes.
     most, memory: states to explore, and bytes for them, at most. bound: the highest stack. watch: called as the product grows.
+    progress: whether to show how it goes; None: where a bar would be seen.
 
     >>> report = check_k("paint")
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
@@ -490,5 +689,10 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     search = KSearch(
         given, k, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
     )
-    search.run()
-    return search.report()
+    shown = is_shown() if progress is None else progress
+    with show_search(seconds, quiet=not shown) as attach:
+        attach(search, 0.0)
+        report = search.find()
+    if search.stopped and shown:
+        say("stopped; this is what was known by then")
+    return report

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product as combinations
+from math import inf
 from random import Random
 
 from pdrm.analysis.solving import Solution, solve
@@ -186,6 +187,11 @@ class HighWitnesses:
             self._actions[here] = self.solution.actions(*here)
         return self._actions[here]
 
+    def choose(self, s: int, u: int, stack: tuple[int, ...]) -> int:
+        """An optimal action with the whole stack in view, by the numbers of the state and of the symbols (top first)."""
+        values = self.solution.summaries.action_values(s, u, stack)
+        return max(range(len(values)), key=lambda a: -inf if values[a] is None else values[a] or 0.0, default=0)
+
     def find_from_start(self, k: int) -> tuple[Situation, ...] | None:
         """Situations that prove that no k-policy is optimal from the start, if that is found in time: whatever may be best on the way from one
         of the starts, it leads to some that look alike and want different actions."""
@@ -306,8 +312,12 @@ def may_apply(task: Task, discount: float) -> bool:
     >>> may_apply(Task("maze-5x5"), 0.99), may_apply(Task("letter"), 0.99)
     (True, False)
     """
-    certain = bool(((task.finite.arrays.probability > 0).sum(axis=2) == 1).all())
-    return certain and discount > 0 and count_heads(task) <= MOST_HEADS
+    return is_certain(task) and discount > 0 and count_heads(task) <= MOST_HEADS
+
+
+def is_certain(task: Task) -> bool:
+    """Whether an action always has the same outcome: nothing but the start depends on chance."""
+    return bool(((task.finite.arrays.probability > 0).sum(axis=2) == 1).all())
 
 
 @cache

@@ -6,7 +6,7 @@ visited. It need not be the best there is: the gap is an upper bound of the loss
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Gap:
     """The share of classes with several members in which no action is possibly optimal for all."""
     spread: float
     """The largest difference of values that is certain within a class."""
+    action: Numbers | None = field(default=None, repr=False, compare=False)
+    """[x]: what the policy does in each product state; None where none was looked for."""
 
     @property
     def gap(self) -> tuple[float, float]:
@@ -45,20 +47,30 @@ class Gap:
         return max(0.0, self.optimal[0] - self.found[1]), max(0.0, self.optimal[1] - self.found[0])
 
 
-def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None, *, proved: bool = False) -> Gap:
-    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action), `proved` says that it is
-    optimal. The less time there is, the wider the interval; when time is up, nothing is known of disagreement."""
+def measure_gap(
+    optimal: Optimal,
+    k: int,
+    choice: dict[int, int] | None = None,
+    *,
+    chosen_at: int | None = None,
+    proved: bool = False,
+) -> Gap:
+    """Measure the gap at k; `choice` is a policy to begin with (class by a member -> action; the classes may be those of fewer symbols,
+    `chosen_at`), `proved` says that it is optimal. The less time there is, the wider the interval; when time is up, nothing is known of disagreement."""
     product, best_value = optimal.product, optimal.values.at_start(optimal.product)
     if time_left() <= 0:
-        worst = product.average_over_starts(np.full(len(product), _find_worst(optimal)))
+        worst = product.average_over_starts(np.full(len(product), find_worst(optimal)))
         return Gap(best_value, best_value if proved else (worst, best_value[1]), 0.0, 0.0)
     share, spread = _measure_disagreement(optimal, Classes(product, optimal.asked).at(k))
     if proved:
         return Gap(best_value, best_value, share, spread)
     number = Classes(product, np.arange(len(product))).at(k)
     action = _vote(optimal, number)
-    for x, a in (choice or {}).items():
-        action[number == number[x]] = a
+    if choice:
+        known = number if chosen_at in (None, k) else Classes(product, np.arange(len(product))).at(chosen_at or 0)
+        chosen = np.full(int(known.max(initial=0)) + 1, -1)
+        chosen[known[list(choice)]] = list(choice.values())
+        action = np.where(chosen[known] >= 0, chosen[known], action)
     best, value = _evaluate_hopefully(optimal, action)
     for _ in range(ROUNDS):
         if time_left() <= 0:
@@ -68,7 +80,7 @@ def measure_gap(optimal: Optimal, k: int, choice: dict[int, int] | None = None, 
         if hoped <= best + 1e-12 * abs(best):
             break
         action, best, value = better, hoped, following
-    return Gap(best_value, _bound_policy(optimal, action), share, spread)
+    return Gap(best_value, _bound_policy(optimal, action), share, spread, action)
 
 
 def _vote(optimal: Optimal, number: Numbers) -> Numbers:
@@ -91,12 +103,12 @@ def _evaluate_hopefully(optimal: Optimal, action: Numbers) -> tuple[float, Float
 def _bound_policy(optimal: Optimal, action: Numbers) -> tuple[float, float]:
     """The interval of a policy's value from the start, whatever it does in frontier states."""
     product = optimal.product
-    low, below = _evaluate(optimal, action, np.full(len(product), _find_worst(optimal)))
+    low, below = _evaluate(optimal, action, np.full(len(product), find_worst(optimal)))
     high, above = _evaluate(optimal, action, optimal.values.upper)
     return product.average_over_starts(low) - below, product.average_over_starts(high) + above
 
 
-def _find_worst(optimal: Optimal) -> float:
+def find_worst(optimal: Optimal) -> float:
     """No policy gets less than this, from any state."""
     known = optimal.values.known
     lowest = min(0.0, float(optimal.product.reward.min(initial=0.0))) / optimal.values.gap

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,24 +30,34 @@ from pdrm.analysis.sufficient_k.questions import (
     describe,
 )
 from pdrm.analysis.time_limit import limit_time
-from pdrm.errors import BadCertificate
+from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, did_you_mean
 from pdrm.product.finite_product import FiniteProduct
 
-DECIDED, TIME, STATES, HELPLESS, STOPPED = "decided", "time", "states", "helpless", "stopped"
-"""What ended a search: all is decided, time or the cap of states was up, exploring more would not help, or it was stopped before its end."""
+if TYPE_CHECKING:
+    from pdrm.drawing.plots import Plot
+
+DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explored", "stopped"
+"""What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
+WHOLE = "whole"
+SMALL_LOSS, NO_LOSS = 0.01, 1e-9
+"""A k that is not known to be enough is worth a try where it loses at most this share of the value; less than the second
+share is none."""
 FURTHER = {
     TIME: "more `seconds` may help",
     STATES: "a larger `most` may help",
-    HELPLESS: "try another `depth`",
-    STOPPED: "let it run longer",
+    EXPLORED: "another `depth` may help",
+    STOPPED: "letting it run longer may help",
+    WHOLE: 'the whole stack (k="full")',
 }
-"""What may decide what is undecided, by what ended the search."""
+"""What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 """The colours of verdicts in a notebook."""
 ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STOPPED: ", then it was stopped"}
 """What ended it, as the report says it."""
+FIRST = 4
+"""Without k given, all up to this are tried."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
 
@@ -66,32 +76,39 @@ class KReport:
     answers: dict[int, dict[str, Answer]]
     gaps: dict[int, Gap]
     ended: str = DECIDED
-    """What ended the search: "decided", "time", "states", "helpless" (exploring more would not have helped) or "stopped"."""
+    """What ended the search: "decided" (all), "time" (was up), "states" (as many as allowed), "explored" (all that could help) or "stopped"."""
     beyond: int | None = None
     """From this k on no two states asked about look alike; None where larger k were not looked for."""
     solved: tuple[float, float] | None = None
     """The interval of the optimal value from the start with the whole stack in view, where the task was solved (`pdrm.solve`)."""
+    explored: int = 0
+    """States explored in all; the answers rest on those that there was time to judge, which are the product's."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
 
     def __repr__(self) -> str:
-        product, smallest = self.optimal.product, {question: self.smallest(question) for question in QUESTIONS}
+        product, smallest = self.optimal.product, {question: self.smallest(question) for question in self._questions}
         return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - an analysis does not draw
+        from pdrm.drawing.markup import html, picture, table  # noqa: PLC0415 - an analysis does not draw
+        from pdrm.drawing.plots import plot_bytes  # noqa: PLC0415
 
         first, second, *_ = format_report(self)
-        scale = max(*map(abs, self.value_from_start), 1e-9)
         rows = []
         for k, found in self.answers.items():
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
             cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
-            rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=scale)])
+            rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=self._scale)])
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
-        heads = ["k", *NAMES.values(), "loss of the best k-policy found"]
-        return html("p", first, html("br"), second) + table(heads, rows) + html("ul", *said)
+        heads = ["k", *NAMES.values(), "loss from the start"]
+        notes = [html("p", note) for note in explain_rows(self)]
+        advice = html("p", html("b", recommend(self).text))
+        whole = [html("p", first, html("br"), second), table(heads, rows), *notes, html("ul", *said), advice]
+        if self.find_no(self._questions) is not None:
+            whole.append(picture(plot_bytes(self.draw(), "svg"), "svg", "witness", "Why not: these look alike."))
+        return "".join(whole)
 
     @property
     def value_from_start(self) -> tuple[float, float]:
@@ -99,29 +116,109 @@ class KReport:
         low, high = self.optimal.values.at_start(self.optimal.product)
         return (low, high) if self.solved is None else (max(low, self.solved[0]), min(high, self.solved[1]))
 
-    def smallest(self, question: str) -> int | None:
-        """The smallest k whose answer is yes; where no yes goes as deep as was asked, of those that go deepest."""
-        asked = {k: found[question] for k, found in self.answers.items()}
-        far = {k: _count_steps(answer.depth) for k, answer in asked.items() if answer.verdict == YES}
-        deepest = min(_count_steps(self.optimal.depth), max(far.values(), default=0))
-        return min((k for k, steps in far.items() if steps >= deepest), default=None)
+    def smallest(self, question: str, depth: int | None = None) -> int | None:
+        """The smallest k that is proved enough for all states; with a `depth`, at least for those within so many steps of the start.
+
+        None: no k is known to be. `furthest` also counts a yes to whatever depth, and `answers[k][question].scope` says what one is about.
+        """
+        wanted = inf if depth is None else depth
+        return min((k for k, answer in self._take(question).items() if answer.reach >= wanted), default=None)
+
+    def furthest(self, question: str) -> int | None:
+        """Of the k whose yes reaches furthest from the start the smallest; None where there is no yes."""
+        found = {k: answer.reach for k, answer in self._take(question).items() if answer.verdict == YES}
+        return min((k for k, reach in found.items() if reach == max(found.values())), default=None)
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """Which k to train with, what is proved about it, and what to do if that is not enough.
+
+        >>> from pdrm.analysis.sufficient_k.check_k import check_k
+        >>> found = check_k("paint", k=[4, 5]).recommendation
+        >>> found.k, found.text
+        (5, 'train with k = 5: proved enough for all states, so it loses nothing')
+        """
+        return recommend(self)
+
+    def draw(self, k: int | None = None, question: str | None = None) -> Plot:
+        """A picture of the situations that prove a no: of the most telling one, or of that for `k` and a question.
+
+        In a notebook it is shown; `plot.savefig("witness.svg")` writes it.
+        """
+        from pdrm.drawing.plots import Situation as Drawn  # noqa: PLC0415 - an analysis does not draw
+        from pdrm.drawing.plots import witness_plot  # noqa: PLC0415
+
+        chosen = self.find_no([question] if question else self._questions, k)
+        if chosen is None:
+            asked = f"k = {k}" if k is not None else "any k"
+            raise DoesNotApply(
+                f"there is no witness to draw: nothing was answered no for {asked}", fix="print the report"
+            )
+        at, about = chosen
+        drawn = [
+            Drawn(
+                one.place,
+                one.state,
+                one.stack,
+                len(one.seen),
+                f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
+                " or ".join(one.actions),
+                format_value(*one.value),
+            )
+            for one in self.witness(at, about)
+        ]
+        title = f"{self.optimal.product.domain.name}: the top {at} symbols are not enough ({NAMES[about]})"
+        return witness_plot(self.optimal.product.domain, drawn, title)
+
+    def find_no(self, questions: Sequence[str], k: int | None = None) -> tuple[int, str] | None:
+        """The most telling no, its k and question: the weakest question that fails, at the highest k, or at `k`."""
+        several = [q for q in questions if q != "same_values"] if len(questions) > 1 else questions
+        for question in sorted(several, key=QUESTIONS.index, reverse=True):
+            ks = [at for at, answer in self._take(question).items() if answer.verdict == NO and k in (None, at)]
+            if ks:
+                return max(ks), question
+        return None
+
+    def _take(self, question: str) -> dict[int, Answer]:
+        """The answers to one question."""
+        if question not in self._questions:
+            fix = f"{did_you_mean(str(question), self._questions)} (there are {', '.join(self._questions)})"
+            raise BadSetting(f"there is no question `{question}`", fix=fix)
+        return {k: found[question] for k, found in self.answers.items()}
+
+    def _answer(self, k: int, question: str) -> Answer:
+        found = self._take(question)
+        if k not in found:
+            fix = f"ask about it: check_k(…, k={k!r})" if isinstance(k, int) else "name one of these"
+            raise BadSetting(f"k = {k!r} was not asked about: there are k = {format_numbers(found)}", fix=fix)
+        return found[k]
+
+    @property
+    def _questions(self) -> list[str]:
+        return list(next(iter(self.answers.values()), NAMES))
+
+    @property
+    def _scale(self) -> float:
+        """The size of the optimal value from the start: what a loss is large or small against."""
+        return max(*map(abs, self.value_from_start), 1e-9)
 
     @property
     def complete(self) -> bool:
         """Whether every question is answered yes or no, as deep as was asked."""
-        deep = _count_steps(self.optimal.depth)
+        deep = inf if self.optimal.depth is None else self.optimal.depth
         answers = [answer for found in self.answers.values() for answer in found.values()]
-        return all(one.verdict == NO or (one.verdict == YES and _count_steps(one.depth) >= deep) for one in answers)
+        return all(one.verdict == NO or one.reach >= deep for one in answers)
 
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
-        answer = self.answers[k][question]
+        answer = self._answer(k, question)
         return [describe(self.optimal, x, k) for x in answer.witness] or list(answer.situations)
 
     def certificate(self, k: int, question: str) -> Certificate | StackCertificate:
-        """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. Of a yes for every
-        stack, it may be one of fewer symbols, or that a policy is optimal not only from the start."""
-        answer, found = self.answers[k][question], self.optimal
+        """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. It may be one of fewer
+        symbols, which are enough then; and of a yes for every stack, that a policy is optimal not only from the start."""
+        answer, found = self._answer(k, question), self.optimal
+        k = k if answer.found_at is None else answer.found_at
         if answer.proof is not None:
             return answer.proof
         if question == "start" and answer.verdict == YES and found.product.frontier.size:
@@ -136,8 +233,7 @@ class KReport:
 
     def loss(self, k: int) -> tuple[float, float]:
         """The interval of what the best k-policy found loses from the start: 0 where one is proved to be optimal."""
-        start = self.answers[k]["start"]
-        if start.verdict == YES and start.depth is None:
+        if self._answer(k, "start").reach == inf:
             return 0.0, 0.0
         (low, high), found = self.value_from_start, self.gaps[k].found
         return max(0.0, low - found[1]), max(0.0, high - found[0])
@@ -154,6 +250,7 @@ class KReport:
             "depth": found.depth,
             "states_asked": len(found.asked),
             "states_looked_at": int(product.expanded.sum()),
+            "states_explored": max(self.explored, len(product)),
             "decided": found.decided_share,
             "ended": self.ended,
             "complete": self.complete,
@@ -168,6 +265,8 @@ class KReport:
                 for k, asked in self.answers.items()
             },
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
+            "furthest": {question: self.furthest(question) for question in QUESTIONS},
+            "recommendation": asdict(self.recommendation),
             "witnesses": {
                 str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].verdict == NO}
                 for k, asked in self.answers.items()
@@ -177,11 +276,6 @@ class KReport:
                 for k, gap in self.gaps.items()
             },
         }
-
-
-def _count_steps(depth: int | None) -> float:
-    """How far a depth reaches: without one, everywhere."""
-    return inf if depth is None else depth
 
 
 def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
@@ -231,11 +325,13 @@ def format_report(
     >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> for line in format_report(check_k("paint", k=(4, 5)), questions=["start"])[3:]:
     ...     print(line)
-    k    from the start    loss of the best k-policy found
-    4    no                0.00666667
+    k    from the start    loss from the start
+    4    no                at most 0.00666667
     5    yes               0
     <BLANKLINE>
     from the start: k = 5 is enough
+    so: train with k = 5: a 5-policy is proved optimal from the start, so it loses nothing there; from other states it is not known. \
+If it learns badly, use the whole stack (k="full")
     """
     found, product = report.optimal, report.optimal.product
     low, high = report.value_from_start
@@ -247,19 +343,123 @@ def format_report(
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
         f"no step limit{beyond}",
-        f"{far}, {len(product):,} explored{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
+        f"{far}, {_format_explored(report)}{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
         "",
-        "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss of the best k-policy found",
+        "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss from the start",
     ]
     for k, found_at_k in report.answers.items():
         cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
-        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=max(abs(low), abs(high), 1e-9)))
-    return [*rows, "", *(f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions)]
+        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=report._scale))
+    said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
+    return [*rows, *explain_rows(report), "", *said, f"so: {recommend(report, questions, further).text}"]
+
+
+def explain_rows(report: KReport) -> list[str]:
+    """Why there are rows for larger k, where they were not asked for."""
+    larger = [k for k in report.answers if k > FIRST] if report.beyond is not None else []
+    if not larger:
+        return []
+    *between, last = larger
+    why = "the first with which none" if last == report.beyond else "the largest with which some"
+    halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
+    return [f"(k = {last}: {why} of the states asked about look alike{halved})"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to train with."""
+
+    k: int | None
+    """How many symbols; None: the whole stack."""
+    proved: str
+    """What is proved about this k: "every stack", "all states", "start" (a policy is optimal from the start), "depth" (enough near the start), "loss" (it
+    loses little) or "nothing"."""
+    loss: float | None
+    """What it loses from the start at most; None where that is not known."""
+    text: str
+    """All of it in words."""
+
+
+def recommend(
+    report: KReport, questions: Sequence[str] = tuple(NAMES), further: Mapping[str, str] = FURTHER
+) -> Recommendation:
+    """Say which k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn: a 0-policy has
+    one row for all stacks, and their values chase each other. So it is 0 only where that is enough everywhere."""
+    everywhere = report.furthest("everywhere") if "everywhere" in questions else None
+    start, whole = report.furthest("start"), further[WHOLE]
+    if everywhere is not None and (answer := report.answers[everywhere]["everywhere"]).reach == inf:
+        far = "every stack" if answer.scope == EVERY_STACK else "all states"
+        text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing"
+        return Recommendation(everywhere, str(answer.scope), 0.0, text)
+    k = max(1, everywhere or 0, start or 0)
+    more = further.get(report.ended, further[TIME]) if report.ended != DECIDED else ""
+    if start is not None and report.answers[start]["start"].reach == inf:
+        at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
+        within = "" if at is None else f"it is enough within {_count(at.depth or 0, 'step')}"
+        known_of = {NO: "it is not enough", YES: within}
+        rest = known_of.get(UNDECIDED if at is None else at.verdict, "it is not known")
+        text = (
+            f"train with k = {k}: a {start}-policy is proved optimal from the start, so it loses nothing there; from other states {rest}. "
+            f"If it learns badly, use {whole}"
+        )
+        return Recommendation(k, "start", 0.0, text)
+    known = {at: loss for at in report.answers if (loss := _bound_loss(report, at)) is not None}
+    none = min((at for at, loss in known.items() if loss <= NO_LOSS * report._scale), default=None)
+    if none is not None:
+        k = max(1, none)
+        text = (
+            f"train with k = {k}: a {none}-policy was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value); "
+            f"from other states it is not known. If it learns badly, use {whole}"
+        )
+        return Recommendation(k, "loss", known[none], text)
+    if everywhere is not None or start is not None:
+        near = report._take("start")[start or 0] if everywhere is None else report._take("everywhere")[everywhere]
+        loss = min((one for other, one in known.items() if other <= k), default=None)
+        costs = "what it loses is not known" if loss is None else f"it loses {_format_share(report, loss)}"
+        text = (
+            f"train with k = {k}: proved enough within {_count(near.depth or 0, 'step')} of the start, not beyond; {costs}. "
+            f"If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
+        )
+        return Recommendation(k, DEPTH, loss, text)
+    small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
+    if small is not None:
+        text = (
+            f"train with k = {small}: it is not known to be enough, but loses {_format_share(report, known[small])}. "
+            f"If that is too much, {f'{more}, or ' if more else ''}use {whole}"
+        )
+        return Recommendation(small, "loss", known[small], text)
+    best = min(known, key=lambda at: (known[at], at), default=None)
+    costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
+    text = f"train with {whole}: no k that was tried is known to be enough; {costs}"
+    return Recommendation(None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""))
+
+
+def _bound_loss(report: KReport, k: int) -> float | None:
+    """What the best k-policy loses at most, where that is known."""
+    low, high = report.loss(k)
+    return None if _is_unknown(low, high, report._scale) else high
+
+
+def _format_share(report: KReport, loss: float) -> str:
+    """A loss, and of how much."""
+    share = loss / report._scale
+    percent = "less than 0.01%" if share < 1e-4 else f"{share:.2%}"
+    return f"at most {loss:.4g} of {report.value_from_start[1]:.6g} from the start ({percent})"
+
+
+def _format_explored(report: KReport) -> str:
+    """How many states were explored, and how many of them there was time to judge."""
+    judged = len(report.optimal.product)
+    return (
+        f"{judged:,} explored"
+        if report.explored <= judged
+        else f"{report.explored:,} explored, {judged:,} of them judged"
+    )
 
 
 def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTHER) -> str:
     """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
-    smallest = report.smallest(question)
+    smallest = report.furthest(question)
     fails = [k for k, found in report.answers.items() if found[question].verdict == NO]
     unknown = [k for k in report.answers if k not in fails]
     if smallest is not None:
@@ -276,7 +476,8 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
             return "no k tried is enough"
-        return f"no k up to {max(fails)} is enough; with more, no two of the states asked about look alike"
+        most = max(fails)
+        return f"no k up to {most} is enough; larger k cannot be judged: with more than {most} symbols all states asked about look different"
     first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
     return f"{first}undecided for k = {format_numbers(unknown)}; {further.get(report.ended, further[TIME])}"
 
@@ -313,8 +514,13 @@ def _format_answer(answer: Answer) -> str:
 
 
 def _format_loss(low: float, high: float, scale: float) -> str:
-    if high <= 1e-9 * scale:
+    if high <= NO_LOSS * scale:
         return "0"
-    if low <= 0 and high > scale:  # nothing at all to more than all
+    if _is_unknown(low, high, scale):
         return "not known"
-    return f"{high:.6g}" if high - low <= 1e-6 * scale else f"between {low:.6g} and {high:.6g}"
+    return f"at most {high:.6g}"
+
+
+def _is_unknown(low: float, high: float, scale: float) -> bool:
+    """Whether a loss is anything from nothing at all to more than all."""
+    return low <= 0 and high > scale

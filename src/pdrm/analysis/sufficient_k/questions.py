@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +135,19 @@ class Answer:
     """A yes of the last two questions: the action for each class, by a member of it."""
     proof: StackCertificate | None = None
     """A yes for every stack: its certificate, which may be one for fewer symbols."""
+    found_at: int | None = None
+    """The k that it was found for, where it follows from the answer for another k."""
+
+    @property
+    def reach(self) -> float:
+        """How many steps from the start a yes holds: infinitely many for all states; -1 where it is not a yes.
+
+        >>> Answer(YES).reach, Answer(YES, depth=3).reach, Answer(UNDECIDED).reach
+        (inf, 3.0, -1.0)
+        """
+        if self.verdict != YES:
+            return -1.0
+        return inf if self.depth is None else float(self.depth)
 
     @property
     def scope(self) -> str | None:
