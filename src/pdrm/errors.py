@@ -523,7 +523,7 @@ class TaskWarning(UserWarning):
         return str(self.finding)
 
 
-def warn_caller(warning: TaskWarning) -> None:
+def warn_caller(warning: UserWarning) -> None:
     """Warn of the line that called the package, however deep in the package the fault was found."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdrm":

@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 import tempfile
-import warnings
 import weakref
 from collections import Counter
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from pdrm.errors import (
     PdrmError,
     WrongKind,
     explain_arguments,
+    warn_caller,
 )
 from pdrm.files import MALFORMED, describe_fault
 from pdrm.learning.agents import (
@@ -433,5 +433,5 @@ def _train_all(
     for warning in list(failed.values())[:1]:
         seeds = ", ".join(map(str, failed))
         told = f"{warning.message} (agent `{chosen.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
-        warnings.warn(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix), stacklevel=4)
+        warn_caller(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix))
     return runs

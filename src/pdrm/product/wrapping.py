@@ -13,7 +13,6 @@ sub-environment from outside.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import isfinite
@@ -35,6 +34,7 @@ from pdrm.errors import (
     SmallImage,
     StackTooHigh,
     explain_arguments,
+    warn_caller,
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
@@ -260,7 +260,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     if "stable_baselines3" in sys.modules and isinstance(product.observation_space, gymnasium.spaces.Dict):
         for name, space in product.observation_space.items():
             if _is_small_image(space):
-                warnings.warn(SmallImage(name, space.shape or ()), stacklevel=3)
+                warn_caller(SmallImage(name, space.shape or ()))
     return product
 
 
