@@ -83,7 +83,7 @@ LATE = 0.02
 """The share of the whole time that this takes in any case."""
 MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
-AFTER_STOP = 0.6
+AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
 QUICK, EVERY = 3.0, 5.0
 """Seconds before anything is said of how it goes, and between two lines where there is no terminal."""
@@ -279,6 +279,7 @@ class KSearch:
 
     def report(self, seconds: float | None = None) -> KReport:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
+        begun = monotonic()
         with self._until(self.plan.end), limit_time(seconds):
             answers = _Answers(self.optimal, short=self._short, early=self._early)
             left = time_left()
@@ -288,7 +289,8 @@ class KSearch:
         found = dict(sorted(answers.found.items()))
         self._enter("what each k loses")
         late = LATE * min(self.plan.seconds, SECONDS if seconds is None else seconds)
-        with limit_time(max(late, min(self.plan.end - self.spent, inf if seconds is None else seconds))):
+        left = inf if seconds is None else begun + seconds - monotonic()
+        with limit_time(max(late, min(self.plan.end - self.spent, left))):
             gaps = self._measure_gaps(found)
         ended, beyond = (
             self.ended if self._ran and not self.stopped else STOPPED,
