@@ -87,7 +87,8 @@ def film(
     (folder,) = name_runs(None if run is None else [run])
     found = Run.load(folder)
     went, task = found.film(output, seed, every), found.spec.task
-    cut = went["end"] not in task.machine.final and went["steps"] >= task.domain.step_limit
+    limit = getattr(found.spec.agent, "step_limit", None) or task.domain.step_limit
+    cut = went["end"] not in task.machine.final and went["steps"] >= limit
     end = f"{'cut off' if cut else 'ended'} in {went['end']}"
     typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}")
     next_command("pdrm evaluate {}", folder)
