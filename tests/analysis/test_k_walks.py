@@ -58,6 +58,12 @@ def test_a_way_is_worth_what_plain_steps_get():
     assert len(kinds) > 2
 
 
+def test_a_wrong_end_of_a_way_is_noticed(monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.k_walks._repeats", lambda *_: True)
+    with pytest.raises((AssertionError, KeyError)):  # another value, or a view that it should have reached
+        test_a_way_is_worth_what_plain_steps_get()
+
+
 def test_a_policy_that_was_followed_bounds_the_loss():
     """Exploring alone does not know what any k loses in this maze within so little time."""
     report = check_k("maze-10x10", k=[0, 1], seconds=3)
