@@ -147,7 +147,7 @@ def test_the_notebooks_run():
     kinds = [kind for output in outputs for kind in output.get("data", {})]
     assert {"image/svg+xml", "image/png", "text/html"} <= set(kinds)
     bars = [output for output in outputs if output.output_type == "display_data"]
-    assert len(bars) == 4, "three trainings and a study, a bar each"
+    assert len(bars) == 5, "three trainings, a study and a search for k, a bar each"
     assert all("100%" in bar["data"]["text/plain"] for bar in bars)
 
 

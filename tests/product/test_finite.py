@@ -110,7 +110,7 @@ def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
         product.explore(depth=150)
     assert len(product) < 100_000
     small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
-    with pytest.raises(ProductTooLarge, match="lower --depth or --height"):
+    with pytest.raises(ProductTooLarge, match="lower the depth or the height"):
         small.explore(depth=12)
 
 
