@@ -644,8 +644,12 @@ def show_search(seconds: float | None, *, quiet: bool) -> Iterator[Callable[[KSe
     """Show how searches go until the end of the block; it gives a function that has one more search shown, of which some seconds were
     spent before."""
     with show_progress(inf if seconds is None else seconds, "check-k", quiet=quiet, every=EVERY) as update:
+        last: KSearch | None = None
 
         def attach(search: KSearch, before: float) -> None:
+            nonlocal last
+            last = search
+
             def show() -> None:
                 spent, note = search.progress
                 if before + spent > QUICK:
@@ -654,6 +658,8 @@ def show_search(seconds: float | None, *, quiet: bool) -> Iterator[Callable[[KSe
             search.show = show
 
         yield attach
+        if last is not None and seconds is not None and is_shown():
+            update(seconds, last.progress[1])  # it may be done before its time is up
 
 
 @explain_arguments
