@@ -191,3 +191,13 @@ def test_how_it_goes_is_shown_when_asked_for(monkeypatch, capsys):
     assert not capsys.readouterr().err
     check_k("paint", k=[5], progress=True)
     assert "states, 100% decided; what each k loses" in capsys.readouterr().err
+
+
+def test_a_search_without_time_to_look_round_says_so(monkeypatch):
+    """Time that is up while the states to ask about are being chosen leaves fewer than were meant: that is no decision."""
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.check_k.CLOSED", 0)
+    monkeypatch.setattr(Plan, "near", property(lambda _: -1.0))
+    report = check_k("letter", seconds=5.0)
+    assert (report.ended, report.complete, report.short) == ("time", False, True)
+    assert report.optimal.depth == 0
+    assert {answer.verdict for answer in report.answers[0].values()} == {"undecided"}

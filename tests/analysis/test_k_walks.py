@@ -64,6 +64,7 @@ def test_a_wrong_end_of_a_way_is_noticed(monkeypatch):
         test_a_way_is_worth_what_plain_steps_get()
 
 
+@pytest.mark.compiled  # it counts seconds
 def test_a_policy_that_was_followed_bounds_the_loss():
     """Exploring alone does not know what any k loses in this maze within so little time."""
     report = check_k("maze-10x10", k=[0, 1], seconds=3)

@@ -232,7 +232,7 @@ class KSearch:
             raise BadSetting(fault, fix=f"allow it: --height {height} or more")
         self.optimal = look_at_start(product, discount, bound_by_top(product, discount, sweeps=0))
         """What was found last."""
-        self.ended, self._short, self._ran = TIME, True, False
+        self.ended, self._short, self._ran, self._hurried = TIME, True, False, False
         self.explored = len(product)
         """States explored so far; answers rest on those that there was time to judge."""
         self.phase = "exploring"
@@ -297,7 +297,7 @@ class KSearch:
             answers.beyond if self.ks is None else None,
         )
         explored = max(self.explored, len(self.optimal.product))
-        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored)
+        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _answer(self, answers: _Answers) -> None:
@@ -416,6 +416,7 @@ class KSearch:
                 return product, None
         with self._until(self.plan.near):
             product = self._explore_near(STEPS)
+            self._hurried = time_left() <= 0  # then these are fewer states than were meant
         return product, len(product.layers) - 1
 
     def _explore_near(self, steps: int) -> FiniteProduct:
@@ -436,10 +437,10 @@ class KSearch:
         """Find the optimal actions of the states to ask about, of ever more of them."""
         for found in deepen(product, self.discount, depth, self.most, watch=self._tell, known=known):
             self.optimal = replace(found, product=product.snapshot())
-            self._short = found.depth is not None and found.depth != depth
+            self._short = found.depth is not None and (found.depth != depth or self._hurried)
             if found.depth is None and self._ask_early():
                 break
-        self.ended = STATES if self.optimal.capped else EXPLORED
+        self.ended = TIME if self._hurried else STATES if self.optimal.capped else EXPLORED
 
     def _look_further(self, product: FiniteProduct, known: Known | None) -> None:
         """Where each step leads to few new states, ask about states ever farther away. What is known of them counts once it is known of all."""
@@ -450,6 +451,7 @@ class KSearch:
             depth = len(product.layers) - 1
             *_, found = deepen(product, self.discount, depth, self.most, watch=self._tell, known=known)
             self.optimal, self._short = replace(found, product=product.snapshot()), found.depth != depth
+            self._hurried = False
 
     def _ask_early(self) -> bool:
         """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""

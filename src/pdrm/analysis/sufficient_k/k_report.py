@@ -83,6 +83,8 @@ class KReport:
     """The interval of the optimal value from the start with the whole stack in view, where the task was solved (`pdrm.solve`)."""
     explored: int = 0
     """States explored in all; the answers rest on those that there was time to judge, which are the product's."""
+    short: bool = False
+    """Whether fewer states were asked about than were meant, because time was up."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
@@ -205,7 +207,7 @@ class KReport:
     @property
     def complete(self) -> bool:
         """Whether every question is answered yes or no, as deep as was asked."""
-        deep = inf if self.optimal.depth is None else self.optimal.depth
+        deep = inf if self.optimal.depth is None or self.short else self.optimal.depth
         answers = [answer for found in self.answers.values() for answer in found.values()]
         return all(one.verdict == NO or one.reach >= deep for one in answers)
 
@@ -394,13 +396,9 @@ def recommend(
     k = max(1, everywhere or 0, start or 0)
     more = further.get(report.ended, further[TIME]) if report.ended != DECIDED else ""
     if start is not None and report.answers[start]["start"].reach == inf:
-        at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
-        within = "" if at is None else f"it is enough within {_count(at.depth or 0, 'step')}"
-        known_of = {NO: "it is not enough", YES: within}
-        rest = known_of.get(UNDECIDED if at is None else at.verdict, "it is not known")
         text = (
-            f"train with k = {k}: a {start}-policy is proved optimal from the start, so it loses nothing there; from other states {rest}. "
-            f"If it learns badly, use {whole}"
+            f"train with k = {k}: a {start}-policy is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
+            f"from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
         return Recommendation(k, "start", 0.0, text)
     known = {at: loss for at in report.answers if (loss := _bound_loss(report, at)) is not None}
@@ -408,8 +406,8 @@ def recommend(
     if none is not None:
         k = max(1, none)
         text = (
-            f"train with k = {k}: a {none}-policy was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value); "
-            f"from other states it is not known. If it learns badly, use {whole}"
+            f"train with k = {k}: a {none}-policy was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value)"
+            f"{_say_why(k, none)}; from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
         return Recommendation(k, "loss", known[none], text)
     if everywhere is not None or start is not None:
@@ -432,6 +430,19 @@ def recommend(
     costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
     text = f"train with {whole}: no k that was tried is known to be enough; {costs}"
     return Recommendation(None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""))
+
+
+def _say_why(k: int, enough: int) -> str:
+    """Why more symbols are recommended than are enough."""
+    return "" if k == enough else f" (but without the stack it is hard to learn, so k = {k})"
+
+
+def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
+    """What is known of a k from other states than the start."""
+    at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
+    if at is None or at.verdict == UNDECIDED:
+        return "it is not known"
+    return "it is not enough" if at.verdict == NO else f"it is enough within {_count(at.depth or 0, 'step')}"
 
 
 def _bound_loss(report: KReport, k: int) -> float | None:

@@ -73,6 +73,9 @@ class DeepPolicy:
         self._start = True
         self.begin()
 
+    def __repr__(self) -> str:
+        return f"<DeepPolicy of {self.settings.name}, view {self.settings.k}, sees {self.product.observation_size} numbers>"
+
     def begin(self) -> None:
         """Forget: a new episode begins."""
         self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
