@@ -12,6 +12,7 @@ from pdrm.learning.agents import (
     CountingCQL,
     CountingQ,
     CpRM,
+    Deep,
     Hierarchical,
     QLearning,
     RecurrentPPO,
@@ -94,7 +95,7 @@ def test_the_papers_settings_are_the_defaults_for_its_domains():
     assert agent_for(Task(letter.domain, "anbn"), "cra-q").operations_per_episode == 30_000
     assert agent_for(letter, "cra-q").operations_per_episode is None
     assert agent_for(Task("water-17"), "ppo").n_envs == 2_048
-    assert agent_for(letter, "ppo").n_envs == 8
+    assert agent_for(letter, "ppo") == PPO()
     with pytest.raises(BadSetting, match="no setting `lr`"):
         agent_for(letter, "q", {"lr": 3})
 
@@ -107,7 +108,8 @@ def test_one_word_for_one_thing():
         PPO(steps=500)
     earlier = {**PPO(discount=0.5).record()}
     assert earlier["gamma"] == 0.5, "what a run's id is the hash of has the earlier name"
-    assert read_agent("ppo", earlier) == read_agent("ppo", {"discount": 0.5}) == PPO(discount=0.5)
+    renamed = {"discount" if name == "gamma" else name: value for name, value in earlier.items()}
+    assert read_agent("ppo", earlier) == read_agent("ppo", renamed) == PPO(discount=0.5)
 
 
 def test_words_are_read_by_the_fields():
@@ -130,14 +132,27 @@ IDS = {
     "summary": "f774fb2e7e39",
     "cra-q": "423e8020680b",
     "cra-cql": "839be68bbe08",
-    "ppo": "66e4adf2b8ad",
-    "rppo": "02a03bec1788",
-    "dqn": "5052942c1278",
-    "sac": "996893d43a70",
+    "ppo": "aaeb5c7cd50b",
+    "rppo": "9ef5454562f2",
+    "dqn": "b63f9eb00576",
+    "sac": "7f7ed86433ed",
 }
 """The ids of runs with the settings as they are by default."""
+LIKE_SB3 = {"ppo": "66e4adf2b8ad", "rppo": "02a03bec1788", "dqn": "5052942c1278", "sac": "996893d43a70"}
+"""Those of deep agents with Stable-Baselines3's defaults, which were ours up to version 0.2."""
 
 
 def test_runs_keep_their_ids():
     """With another id a run that was made is not found any more, and is made again: a new setting has its name in `LATER`."""
     assert {name: RunSpec(Task("letter"), kind_of(name)(), seed=0).id for name in AGENTS} == IDS
+    deep = {name: kind for name, kind in AGENTS.items() if issubclass(kind, Deep)}
+    assert {name: RunSpec(Task("letter"), kind.like_sb3(), seed=0).id for name, kind in deep.items()} == LIKE_SB3
+
+
+def test_records_of_earlier_versions_mean_what_they_did():
+    """A record without a later setting is of a version that did not have it, whatever the default is now."""
+    earlier = PPO.like_sb3().record()
+    assert "shaping" not in earlier
+    assert read_agent("ppo", earlier) == PPO.like_sb3()
+    assert read_agent("ppo", PPO().record()) == PPO()
+    assert PPO().record()["shaping"] == "emitted"

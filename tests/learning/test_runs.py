@@ -22,7 +22,9 @@ from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
 DEEP = RunSpec(
-    Task("echo"), PPO(total_timesteps=192, n_envs=2, n_steps=16, batch_size=16, net_arch=(8,), test_every=32), seed=1
+    Task("echo"),
+    PPO(total_timesteps=192, n_envs=2, n_steps=16, batch_size=16, net_arch=(8,), test_every=32, shaping="none"),
+    seed=1,
 )
 
 

@@ -38,7 +38,7 @@ def test_settings():
 
 
 def test_runs_without_shaping_keep_the_ids_they_had_before_there_was_any():
-    specs = [RunSpec(LETTER, agent, 3) for agent in (QLearning(k=1, episodes=300), PPO(), DQN())]
+    specs = [RunSpec(LETTER, agent, 3) for agent in (QLearning(k=1, episodes=300), PPO.like_sb3(), DQN.like_sb3())]
     assert [spec.id for spec in specs] == ["ec683b825263", "a34c97c156da", "25efd31bad8b"]
     assert RunSpec(LETTER, QLearning(k=1, episodes=300, shaping="machine"), 3).id != specs[0].id
     assert "shaping" not in specs[0].record()["settings"]

@@ -171,7 +171,7 @@ def measure_ppo(n_envs: int) -> Iterator[Row]:
 
 def water_training(given: dict[str, Any]) -> DeepTraining:
     """One run of PPO on WaterWorld."""
-    product, settings = water_product(), PPO(**given)
+    product, settings = water_product(), PPO.like_sb3(**given)
     return DeepTraining(algorithm_of("ppo"), lambda _: (product, settings), [0])
 
 
@@ -209,7 +209,7 @@ def beside_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
 def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     """Both at these settings, in turns until the seconds are over, at least once each."""
     training = water_training(given)
-    burst, peer, steps = burst_of(training, 1), sb3_ppo(PPO(**given)), training.steps_per_iteration
+    burst, peer, steps = burst_of(training, 1), sb3_ppo(PPO.like_sb3(**given)), training.steps_per_iteration
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))
     ours, theirs = list[float](), list[float]()

@@ -76,10 +76,6 @@ def train(
         list[str] | None,
         typer.Option("--set", help="name=value: any setting of the agent (see `pdrm agents`); may be repeated."),
     ] = None,
-    sparse_rewards: Annotated[
-        bool,
-        typer.Option("--sparse-rewards", help="Settings for tasks that pay only after many right steps (ppo, dqn)."),
-    ] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
@@ -111,7 +107,7 @@ def train(
         check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
     given = {name: value for name, value in settings.items() if value is not None}
-    chosen = _agent(task, agent, k, steps, given, set_, sparse=sparse_rewards)
+    chosen = _agent(task, agent, k, steps, given, set_)
     runs = [
         Planned(RunSpec(task, chosen, one), f"seed {one}")
         for one in ([seed] if seed is not None else range(seeds or 1))
@@ -153,11 +149,9 @@ def _agent(
     steps: int | None,
     settings: dict[str, Any],
     words: list[str] | None,
-    *,
-    sparse: bool,
 ) -> Agent:
     """The agent that is meant; options that it does not use are refused."""
-    from pdrm.learning.agents import SPARSE, agent_for
+    from pdrm.learning.agents import agent_for
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
     kind = kind_of(called)
@@ -169,7 +163,7 @@ def _agent(
             fix = INSTEAD.get(setting, f"--set {setting}=…") if kind.deep else "leave it out, or choose another --agent"
             raise UnknownSetting(f"agent `{called}` does not use {option}", fix=fix)
     given |= dict(parse_setting(kind, word) for word in words or [])
-    return agent_for(task, called, given | ({} if k is None else {"k": k}) | ({SPARSE: True} if sparse else {}))
+    return agent_for(task, called, given | ({} if k is None else {"k": k}))
 
 
 def _options() -> list[inspect.Parameter]:

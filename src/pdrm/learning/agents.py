@@ -2,8 +2,8 @@
 
 Command-line options, `--set name=value`, study files, the settings page and help are derived from the fields; wrong values are
 refused when they are set. Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's
-names, meanings and defaults; what is ours is marked. What both kinds have has one name, the tables' (`discount`). Nothing here
-learns: see `tabular/` and `deep/`.
+names and meanings; what is ours is marked. Their defaults are for tasks of a machine, which pay late (`like_sb3` has the
+others). What both kinds have has one name, the tables' (`discount`). Nothing here learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 from pdrm.errors import (
     BadSetting,
     BadStudy,
-    DoesNotApply,
     NotHere,
     UnknownAgent,
     UnknownSetting,
@@ -53,8 +52,17 @@ FULL, NOTHING = "full", "none"
 EMITTED = "emitted"
 SHAPINGS = (NOTHING, "machine", EMITTED)
 """What rewards are shaped by."""
-LATER = ("shaping", "shaping_scale", "shaping_shift", "shaping_discount", "ties", "limit_ends", "counter_values")
-"""Settings that earlier versions did not have. At their defaults they are not recorded, so that runs keep their ids."""
+LATER: dict[str, Any] = {
+    "shaping": NOTHING,
+    "shaping_scale": 1.0,
+    "shaping_shift": 0.0,
+    "shaping_discount": None,
+    "ties": "random",
+    "limit_ends": False,
+    "counter_values": None,
+}
+"""Settings that earlier versions did not have, and what those did. Where an agent does the same, they are not recorded, so that
+runs keep their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +116,7 @@ class Agent(ABC):
     def record(self) -> dict[str, Any]:
         """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""
         names = RECORDED_AS if self.deep else {}
-        kept = [one for one in fields(self) if one.name not in LATER or getattr(self, one.name) != one.default]
+        kept = [one for one in fields(self) if one.name not in LATER or getattr(self, one.name) != LATER[one.name]]
         return {names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in kept}
 
 
@@ -177,7 +185,8 @@ def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
 def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
     """Raise unless a setting is in its range. A traced array cannot be looked at, and passes."""
     name, whole = field.name, field.type in INTEGERS
-    if not (whole or field.type in REALS) or (value is None and field.default is None):
+    optional = field.default is None or "None" in str(field.type)
+    if not (whole or field.type in REALS) or (value is None and optional):
         return
     if field.type == "Number" and hasattr(value, "dtype") and not isinstance(value, Real):
         return
@@ -499,8 +508,9 @@ class Deep(Agent):
     """γ, as for tables (`gamma` in Stable-Baselines3)."""
     net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers, of actor and critic each."""
-    reward_scale: Number = 1.0
-    """Ours: what rewards are multiplied by for the networks. Reported returns are raw."""
+    reward_scale: Number = None
+    """Ours: what rewards are multiplied by for the networks; None: 1, or less where a reward of the task is beyond 10, so that
+    the largest one becomes 10. Reported returns are raw."""
     reward_clip: Number = None
     """Ours: scaled rewards beyond this are cut to it, for the networks; None: none are."""
     staggered: bool = False
@@ -522,14 +532,13 @@ class Deep(Agent):
     """Ours: γ of Φ, below 1; None: the agent's own."""
 
     @classmethod
-    def for_sparse_rewards(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
-        """Ours: the agent with settings for tasks that pay only after many right steps (PPO and DQN). settings: what else is set, or
-        set otherwise.
+    def like_sb3(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+        """The agent with Stable-Baselines3's defaults where ours are others. settings: what else is set, or set otherwise.
 
-        >>> DQN.for_sparse_rewards(k=2, discount=0.9).counterfactuals
-        8
+        >>> PPO.like_sb3(n_envs=4).n_steps, PPO().n_steps
+        (2048, 128)
         """
-        return cls(**{**sparse_settings(cls), **settings})
+        return cls(**{**SB3_SETTINGS[cls.name], **settings})
 
     @property
     def total(self) -> int:
@@ -551,11 +560,14 @@ class PPO(Deep):
 
     name: ClassVar[str] = "ppo"
 
-    n_steps: int = 2048
+    total_timesteps: Number = 2_400_000
+    n_envs: int = 128
+    learning_rate: Number = 1e-3
+    n_steps: int = 128
     """Steps of each environment between updates."""
-    batch_size: int = 64
+    batch_size: int = 2_048
     """Experiences per update."""
-    n_epochs: int = 10
+    n_epochs: int = 4
     """Passes over the same experiences."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
@@ -565,7 +577,7 @@ class PPO(Deep):
     """How far a value may move from the old one; None: any distance. In the unit of scaled rewards."""
     normalize_advantage: bool = True
     """Whether a batch's advantages are brought to mean 0 and deviation 1."""
-    ent_coef: Number = 0.0
+    ent_coef: Number = 0.1
     """Weight of the policy's entropy in the loss."""
     vf_coef: float = 0.5
     """Weight of the value's error in the loss."""
@@ -573,6 +585,8 @@ class PPO(Deep):
     """Longer gradients are shortened to this."""
     target_kl: float | None = None
     """No further update once the approximate divergence from the old policy is beyond 1.5 times this."""
+    shaping: str = EMITTED
+    shaping_discount: float | None = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -585,8 +599,6 @@ class RecurrentPPO(PPO):
 
     name: ClassVar[str] = "rppo"
 
-    n_steps: int = 128
-    batch_size: int = 128
     lstm_hidden_size: int = 256
     """Units of each LSTM."""
     sequence_length: int = 16
@@ -618,8 +630,9 @@ class OffPolicy(Deep):
     """Updates then."""
     n_steps: int = 1
     """Rewards of so many steps are summed, discounted, before a value is trusted."""
-    counterfactuals: int = 0
-    """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM)."""
+    counterfactuals: int | None = 0
+    """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM); None: 8, or none
+    where rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -627,21 +640,28 @@ class DQN(OffPolicy):
     """Deep Q-learning.
 
     >>> DQN().exploration_fraction
-    0.1
+    0.8
     """
 
     name: ClassVar[str] = "dqn"
     continuous: ClassVar[bool | None] = False
 
-    learning_rate: Number = 1e-4
-    batch_size: int = 32
-    target_update_interval: int = 10_000
+    total_timesteps: Number = 120_000
+    discount: Number = 0.98
+    learning_rate: Number = 2e-3
+    linear_decay: bool = True
+    batch_size: int = 64
+    buffer_size: int = 100_000
+    gradient_steps: int = 16
+    tau: Number = 0.05
+    counterfactuals: int | None = None
+    target_update_interval: int = 32
     """Steps, over all environments, between updates of the target network."""
-    exploration_fraction: float = 0.1
+    exploration_fraction: float = 0.8
     """The share of training during which ε falls."""
     exploration_initial_eps: float = 1.0
     """ε at first."""
-    exploration_final_eps: float = 0.05
+    exploration_final_eps: float = 0.1
     """ε at last."""
     max_grad_norm: float = 10.0
     """Longer gradients are shortened to this."""
@@ -700,6 +720,40 @@ PAPER_SETTINGS: dict[str, dict[str, Any]] = {
 }
 """The paper's settings for each of its domains (Appendices C and E), for tabular agents."""
 
+_PPO_LIKE_SB3 = {
+    "total_timesteps": 100_000,
+    "n_envs": 8,
+    "learning_rate": 3e-4,
+    "n_steps": 2_048,
+    "batch_size": 64,
+    "n_epochs": 10,
+    "ent_coef": 0.0,
+    "reward_scale": 1.0,
+    "shaping": NOTHING,
+    "shaping_discount": None,
+}
+SB3_SETTINGS: dict[str, dict[str, Any]] = {
+    "ppo": _PPO_LIKE_SB3,
+    "rppo": {**_PPO_LIKE_SB3, "n_steps": 128, "batch_size": 128},
+    "dqn": {
+        "total_timesteps": 100_000,
+        "discount": 0.99,
+        "learning_rate": 1e-4,
+        "linear_decay": False,
+        "reward_scale": 1.0,
+        "buffer_size": 1_000_000,
+        "batch_size": 32,
+        "tau": 1.0,
+        "gradient_steps": 1,
+        "counterfactuals": 0,
+        "target_update_interval": 10_000,
+        "exploration_fraction": 0.1,
+        "exploration_final_eps": 0.05,
+    },
+    "sac": {"reward_scale": 1.0},
+}
+"""Stable-Baselines3's defaults, where ours are others, for each deep agent."""
+
 _TUNED = {
     "total_timesteps": 78_643_200,
     "learning_rate": 7e-4,
@@ -732,9 +786,10 @@ _OFF_POLICY = {
 counterfactual experiences best. With one-step targets neither learnt the task."""
 
 WATER_SETTINGS: dict[str, dict[str, Any]] = {
-    "ppo": _TUNED,
-    "rppo": {**_TUNED, "lstm_hidden_size": 128, "sequence_length": 64, "net_arch": (128,)},
+    "ppo": {**SB3_SETTINGS["ppo"], **_TUNED},
+    "rppo": {**SB3_SETTINGS["rppo"], **_TUNED, "lstm_hidden_size": 128, "sequence_length": 64, "net_arch": (128,)},
     "dqn": {
+        **SB3_SETTINGS["dqn"],
         **_OFF_POLICY,
         "total_timesteps": 6_144_000,
         "learning_rate": 1e-4,
@@ -744,6 +799,7 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
         "reward_clip": 10.0,
     },
     "sac": {
+        **SB3_SETTINGS["sac"],
         **_OFF_POLICY,
         "total_timesteps": 3_072_000,
         "learning_rate": 1e-3,
@@ -752,47 +808,6 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
     },
 }
 """Ours: the settings tuned for WaterWorld, for each deep agent."""
-
-
-SPARSE = "sparse_rewards"
-"""Given beside the settings of an agent that is named, it stands for all of these."""
-_OFTEN = {"discount": 0.97, "learning_rate": 1e-3}
-SPARSE_SETTINGS: dict[str, dict[str, Any]] = {
-    "ppo": {
-        "total_timesteps": 1_200_000,
-        "shaping": "machine",
-        "shaping_discount": 0.6,
-        "ent_coef": 0.1,
-        "n_envs": 128,
-        "n_steps": 128,
-        "batch_size": 2_048,
-        "n_epochs": 4,
-        **_OFTEN,
-    },
-    "dqn": {
-        "total_timesteps": 100_000,
-        "counterfactuals": 8,
-        "exploration_fraction": 0.8,
-        "exploration_final_eps": 0.2,
-        "n_steps": 3,
-        "gradient_steps": 8,
-        "batch_size": 64,
-        "target_update_interval": 500,
-        "buffer_size": 100_000,
-        **_OFTEN,
-    },
-}
-"""Ours: what helps where rewards are rare, as docs/deep.md has measured it. PPO is led by the machine's potential, which a discount
-of its own makes steep; DQN, which a potential would keep from imagining, imagines."""
-
-
-def sparse_settings(kind: type[Agent]) -> dict[str, Any]:
-    """What a kind of agent is set to where rewards are rare."""
-    if kind.name not in SPARSE_SETTINGS:
-        fix = "pdrm.PPO.for_sparse_rewards() or pdrm.DQN.for_sparse_rewards(); --agent ppo --sparse-rewards"
-        fix = fix if kind.deep else f"leave it out, because tables try everything; or {fix}"
-        raise DoesNotApply(f"agent `{kind.name}` has no settings for sparse rewards", fix=fix)
-    return dict(SPARSE_SETTINGS[kind.name])
 
 
 def kind_of(name: str) -> type[Agent]:
@@ -807,7 +822,8 @@ def kind_of(name: str) -> type[Agent]:
 def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     """The agent that a saved record describes; settings that its kind no longer has are left out."""
     kind = kind_of(name)
-    named = {**record, **{new: record[old] for new, old in RECORDED_AS.items() if kind.deep and old in record}}
+    earlier = {new: record[old] for new, old in RECORDED_AS.items() if kind.deep and old in record}
+    named = {**LATER, **record, **earlier}
     given = {field.name: named[field.name] for field in fields(kind) if field.name in named}
     settings: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
@@ -824,9 +840,6 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
     """Raise unless the agent has every one of these settings."""
     known = [field.name for field in fields(kind)]
     for setting in given:
-        if setting == SPARSE:
-            fix = f"pdrm.{kind.__name__}.for_sparse_rewards(…), or --sparse-rewards" if kind.deep else "leave it out"
-            raise UnknownSetting(f"`{SPARSE}` is not a setting, but a choice of several", fix=fix)
         if setting not in known:
             others = [other.name for other in AGENTS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
@@ -840,16 +853,9 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
 
 @explain_arguments
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
-    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given. With
-    `sparse_rewards` among them: what `for_sparse_rewards` sets, overridden likewise."""
-    kind, own = kind_of(name), dict(given or {})
-    sparse = own.pop(SPARSE, False)
-    if not isinstance(sparse, bool):
-        raise BadSetting(f"{SPARSE} is {sparse!r}, but must be true or false", fix=f"{SPARSE}=True (--sparse-rewards)")
-    if sparse and task.continuous:
-        fault = f"the settings for sparse rewards are made for finite domains, and {task.name} is not one"
-        raise DoesNotApply(fault, fix="leave them out: what is set by default is tuned for WaterWorld")
-    return kind(**{**(sparse_settings(kind) if sparse else default_settings(task, kind)), **own})
+    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
+    kind = kind_of(name)
+    return kind(**{**default_settings(task, kind), **(given or {})})
 
 
 def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:

@@ -35,7 +35,8 @@ from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
     DEFAULT_TABLE,
-    SPARSE_SETTINGS,
+    PPO,
+    SB3_SETTINGS,
     Agent,
     CountingQ,
     Deep,
@@ -134,7 +135,8 @@ class Run:
         if find_successes(ends, success).any():
             return None
         tests = f"none of the last {len(ends)} tests" if len(ends) > 1 else "not one episode of the last test"
-        fault = f"{tests} ended in {' or '.join(f'`{state}`' for state in success)}"
+        (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
+        fault = f"{tests} ended in {' or '.join(f'`{state}`' for state in success)}, most ended in `{last}`"
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
@@ -291,25 +293,19 @@ class Run:
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:
     """What to try with a deep agent that does not learn its task, in Python and on the command line: nothing that is set already."""
-    helpful = {} if task.continuous else SPARSE_SETTINGS.get(agent.name, {})
-    missing = {name: value for name, value in helpful.items() if getattr(agent, name) != value}
-    steps = max(2 * agent.total, missing.pop("total_timesteps", 0))
-    longer, shell_longer = f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}"
+    defaults = type(agent)()
+    steps = max(2 * agent.total, 0 if task.continuous else defaults.total)
+    longer, shell = f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}"
     if task.continuous:
-        return {"fix": longer, "shell_fix": shell_longer}
-    table, shell_table = "; or pdrm.CpRM(), which learns a table", "; or --agent cprm, which learns a table"
-    if not helpful or 2 * len(missing) >= len(helpful):
-        name = agent.name if helpful else DEFAULT_DEEP
-        kind, k = AGENTS[name].__name__, "" if agent.k == 1 else f"k={agent.k!r}"
-        fix, shell_k = (
-            f"pdrm.train(task, pdrm.{kind}.for_sparse_rewards({k}))",
-            "" if agent.k == 1 else f"--k {agent.k} ",
-        )
-        return {"fix": f"{fix}{table}", "shell_fix": f"--agent {name} {shell_k}--sparse-rewards{shell_table}"}
-    if missing:
-        longer = f"{', '.join(f'{name}={value!r}' for name, value in missing.items())}; or {longer}"
-        shell_longer = f"{' '.join(f'--set {name}={value}' for name, value in missing.items())}; or {shell_longer}"
-    return {"fix": f"{longer}{table}", "shell_fix": f"{shell_longer}{shell_table}"}
+        return {"fix": longer, "shell_fix": shell}
+    matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
+    changed = ", ".join(name for name in matter if getattr(agent, name) != getattr(defaults, name))
+    leave = f"do without your own {changed}; or " if changed else ""
+    other = AGENTS["dqn" if isinstance(agent, PPO) else "ppo"]
+    return {
+        "fix": f"{leave}{longer}; or pdrm.{other.__name__}(); or pdrm.CpRM(), which learns a table",
+        "shell_fix": f"{leave}{shell}; or --agent {other.name}; or --agent cprm, which learns a table",
+    }
 
 
 @lru_cache(maxsize=2_000)
@@ -372,8 +368,8 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
     for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
     on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
-    goes; None: where a bar would be seen. settings: of the agent; `sparse_rewards=True` beside a name stands for those of
-    `PPO.for_sparse_rewards` or `DQN.for_sparse_rewards`. Warns (`NeverSucceeded`) if none of a deep agent's last tests succeeds.
+    goes; None: where a bar would be seen. settings: of the agent. Warns (`NeverSucceeded`) if none of a deep agent's last tests
+    succeeds.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2

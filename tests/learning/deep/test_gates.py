@@ -66,6 +66,8 @@ DEEP_Q = {
     "batch_size": 32,
     "buffer_size": 20_000,
     "learning_rate": 1e-3,
+    "linear_decay": False,
+    "tau": 1.0,
     "learning_starts": 64,
     "target_update_interval": 64,
     "total_timesteps": 10_000,

@@ -20,11 +20,12 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import EMITTED, Agent, Deep, shaping_of
+from pdrm.learning.agents import EMITTED, FULL, NOTHING, Agent, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
+from pdrm.learning.deep.replay import choose_symbols
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -73,6 +74,39 @@ def needed_depth(task: Task, agent: Deep) -> int:
     return max(LEAST, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most))
 
 
+IMAGINED = 8
+"""Experiences imagined beside each sampled one, where an agent leaves it to the task."""
+LARGEST_SEEN = 10.0
+"""The largest reward that networks see, likewise."""
+
+
+def settle(task: Task, agent: Deep) -> Deep:
+    """The agent with what it leaves to the task: the scale of rewards, and how many experiences are imagined.
+
+    >>> from pdrm.learning.agents import DQN
+    >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(k=k)) for k in (1, "full"))]
+    [(0.0001, 8), (0.0001, 0)]
+    """
+    settled: dict[str, Any] = {}
+    if agent.reward_scale is None:
+        settled["reward_scale"] = min(1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN))
+    if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
+        settled["counterfactuals"] = IMAGINED if _can_imagine(task, agent) else 0
+    return replace(agent, **settled)
+
+
+def _can_imagine(task: Task, agent: OffPolicy) -> bool:
+    """Whether experiences can be imagined, and would teach the agent anything."""
+    if agent.k == NOTHING or agent.shaping != NOTHING:
+        return False
+    depth = needed_depth(task, agent) if agent.depth is None else agent.depth
+    try:
+        choose_symbols(task.pushdown, depth if agent.k == FULL else int(agent.k), depth, agent.n_steps)
+    except BadSetting:
+        return False
+    return True
+
+
 def domain_for(task: Task, agent: Deep) -> JaxDomain:
     """The task's domain in JAX, with the kind of action that the agent chooses."""
     if isinstance(task.domain, WaterWorld):
@@ -100,11 +134,12 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     if agent.shaping == EMITTED:
         labels = task.domain.find_labels() if isinstance(task.domain, FiniteDomain) else product.domain.labels
     table = tabulate(task.pushdown, labels)
-    return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
+    return jax_potential(product.machine, shaping, table, settle(task, agent).reward_scale, agent.reward_clip)
 
 
 def batch_key(task: Task, agent: Agent) -> str:
     """What must be equal of two runs so that they can be trained side by side."""
+    agent = settle(task, agent) if isinstance(agent, Deep) else agent
     where = task.record()
     own = {
         name for name in SCALES if name != "reward_scale" or "shaping" not in agent.record()
@@ -132,7 +167,7 @@ def check_rewards(task: Task, agent: Deep) -> None:
             f"a reward of ±{largest:g} is too large: what an episode pays would be more than a number of 32 bits can be"
         )
         raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}, or an agent that learns a table, as cprm")
-    seen = largest * float(agent.reward_scale)
+    seen = largest * float(settle(task, agent).reward_scale)
     seen = seen if agent.reward_clip is None else min(seen, float(agent.reward_clip))
     if seen > LARGEST_TARGET:
         fault = f"a reward of ±{largest:g} is too large for a network to learn from"
@@ -143,9 +178,9 @@ class DeepLearner:
     """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
 
     def __init__(self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]) -> None:
-        first = agents[0]
-        if not isinstance(first, Deep):
-            raise BadSetting(f"agent `{first.name}` is not deep", fix="use ppo, rppo, dqn or sac")
+        if not isinstance(agents[0], Deep):
+            raise BadSetting(f"agent `{agents[0].name}` is not deep", fix="use ppo, rppo, dqn or sac")
+        first = settle(tasks[0], agents[0])
         product = product_for(tasks[0], first)
         numbers = _varying(tasks, agents)
 

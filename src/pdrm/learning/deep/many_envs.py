@@ -105,7 +105,7 @@ def sum_tally(tally: Tally) -> Tally:
 
 def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
     """Rewards as the networks see them."""
-    reward = reward * settings.reward_scale
+    reward = reward if settings.reward_scale is None else reward * settings.reward_scale
     return reward if settings.reward_clip is None else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 

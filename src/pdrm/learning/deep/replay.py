@@ -34,6 +34,7 @@ from pdrm.learning.deep.many_envs import (
 )
 from pdrm.learning.deep.networks import select
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import Key
 from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
 from pdrm.product.jax_env.jax_product import JaxProduct
@@ -195,21 +196,26 @@ class Tops:
 
 def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
     """The tops that matter to a policy that sees the product; None without counterfactuals."""
-    if settings.counterfactuals == 0:
+    if not settings.counterfactuals:
         return None
     if product.readable is None:
         raise BadSetting("counterfactuals need the product's readable machine", fix="make the product with jax_product")
-    needed, whole = (symbols_that_matter(product.readable, product.k, steps) for steps in (1, settings.n_steps))
+    kept, needed = choose_symbols(product.readable, product.k, product.machine.depth, settings.n_steps)
+    return Tops(product.machine, kept, needed)
+
+
+def choose_symbols(machine: PushdownRewardMachine, k: int, depth: int, steps: int) -> tuple[int, int]:
+    """How many symbols of a stack are kept to imagine windows of so many steps with, and how many of them one step needs."""
+    needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
         raise BadSetting("one step of this machine may pop any number of symbols", fix="counterfactuals=0")
-    depth, things = product.machine.depth, product.machine.symbols
-    kept = min(needed, depth)
+    things, kept = 1 + len(machine.stack), min(needed, depth)
     if things**kept > MOST_TOPS:
         fault = f"{things}^{kept} tops of stacks are too many to keep"
         raise BadSetting(fault, fix="a smaller k, or counterfactuals=0")
     while kept < min(whole, depth) and things ** (kept + 1) <= MANY_TOPS:
         kept += 1
-    return Tops(product.machine, kept, needed)
+    return kept, needed
 
 
 def replay_windows(
@@ -225,7 +231,8 @@ def replay_windows(
     real, tops = (rows, first, jnp.zeros_like(rows.label[:, 0])), find_tops(product, settings)
     if tops is None:
         return jax.vmap(replay)(*real)
-    again: Row = jax.tree.map(lambda part: jnp.repeat(part, settings.counterfactuals, axis=0), rows)
+    copies = settings.counterfactuals or 0
+    again: Row = jax.tree.map(lambda part: jnp.repeat(part, copies, axis=0), rows)
     count = len(again.label)
     for_state, for_top = jax.random.split(key)
     state = jax.random.randint(for_state, (count,), 0, product.machine.table.first_final)
