@@ -149,6 +149,13 @@ def test_runs_keep_their_ids():
     assert {name: RunSpec(Task("letter"), kind.like_sb3(), seed=0).id for name, kind in deep.items()} == LIKE_SB3
 
 
+def test_help_explains_every_setting():
+    for kind in AGENTS.values():
+        for name, text in describe_settings(kind).items():
+            assert f"    {name}: " in kind.__doc__
+            assert text in kind.__doc__
+
+
 def test_records_of_earlier_versions_mean_what_they_did():
     """A record without a later setting is of a version that did not have it, whatever the default is now."""
     earlier = PPO.like_sb3().record()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
@@ -887,15 +887,35 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 
 @cache
+def _definitions() -> dict[str, ast.ClassDef]:
+    """The classes of this module, by name."""
+    tree = ast.parse(inspect.getsource(sys.modules[__name__]))
+    return {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+
+
+@cache
 def describe_settings(kind: type[Agent]) -> dict[str, str]:
     """What each setting of an agent means: the docstring under its field, in the class or the nearest parent that has one."""
     texts: dict[str, str] = {}
-    for parent in reversed(kind.__mro__[:-1]):
-        definition: Any = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0]
-        for field, text in pairwise(definition.body):
+    for parent in reversed(kind.__mro__):
+        definition = _definitions().get(parent.__name__)
+        for field, text in pairwise(definition.body if definition else ()):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
                 texts[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return {field.name: texts[field.name] for field in fields(kind)}
+
+
+def _list_settings(kind: type[Agent]) -> str:
+    """Every setting of an agent with its type, its default and its meaning."""
+    texts, lines = describe_settings(kind), ["Settings, by name:"]
+    for field in fields(kind):
+        lines += [f"    {field.name}: {str(field.type).replace('Number', 'float')} = {field.default!r}"]
+        lines += [f"        {texts[field.name]}"]
+    return "\n".join(lines)
+
+
+for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
+    _kind.__doc__ = f"{inspect.cleandoc(_kind.__doc__ or '')}\n\n{_list_settings(_kind)}"
 
 
 def parse_setting(kind: type[Agent], word: str) -> tuple[str, Any]:
