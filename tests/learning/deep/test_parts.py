@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from dataclasses import replace
+from random import Random
 
 import jax
 import numpy as np
@@ -14,10 +15,10 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, UnknownAgent
+from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, UnknownAgent
 from pdrm.files import encode_arrays, read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.agents import PPO, SAC, RecurrentPPO, agent_for, kind_of
+from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, agent_for, kind_of
 from pdrm.learning.deep.deep_learner import needed_depth
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
@@ -30,6 +31,8 @@ from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
+from proofs.random_machines import random_machine
+from proofs.random_products import random_domain
 
 
 def test_advantages_are_those_of_stable_baselines3():
@@ -264,3 +267,19 @@ def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
     assert 0 <= run.evaluate(5)["cut_off"] <= 5
     assert [status.facts["cut_off"] for status in whole[1]] == [0] * 6
     assert Run.load(whole[0] / "0").result["cut_off"] == 0
+
+
+def test_default_settings_fit_every_task_that_plain_ones_fit():
+    """They leave the number of counterfactuals and the scale of rewards to the task, and PPO's are shaped: none of it may be refused."""
+    random, fitting = Random(7), 0
+    for _ in range(25):
+        machine = random_machine(random)
+        task = Task(random_domain(random, machine), machine)
+        for kind in (PPO, DQN):
+            try:
+                RunSpec(task, kind.like_sb3(depth=16), 0).check()
+            except PdrmError:
+                continue
+            RunSpec(task, kind(depth=16), 0).check()
+            fitting += 1
+    assert fitting > 25
