@@ -593,8 +593,11 @@ class BadArrays(PdrmError, code="E0702"):
 
 
 class UnknownPlace(PdrmError, code="E0703"):
-    """A map holds a character that is neither `#` (wall), `.` (floor), `@` (start) nor a place that was given a meaning,
-    or a meaning was given to a place that the map does not hold."""
+    """A place was given a meaning, or named as a start, and the map does not show it: draw it, or remove the line that names it.
+
+    In a map file every other character has a meaning: `#` is a wall, `.` floor, `@` the start, and a character that no `place` line
+    names emits itself. In Python, `parse_map(text, places="kd")` takes only the characters that `places` lists besides these three.
+    """
 
 
 class RaggedMap(PdrmError, code="E0704"):

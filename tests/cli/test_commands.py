@@ -37,6 +37,26 @@ def test_check_json_has_the_promised_keys(pdrm, tmp_path):
     assert {"code", "line", "column", "message"} == set(warned["warnings"][0])
 
 
+def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
+    task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
+    task.write_text("events key gem\nstack #\nstart u\nfinal v\notherwise stay 0\nu -> v : key, z / z, 1")
+    for text, place in [("place k kye\n@.k", (1, 9)), ("@.k", (1, 3))]:
+        rooms.write_text(text)
+        assert pdrm("check", task).code == 0
+        outcome = pdrm("check", task, "--domain", rooms)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "error[E0202]" in outcome.err
+        assert "`place k key`" in outcome.err
+        (error,) = json.loads(pdrm("check", task, "--domain", rooms, "--json").out)["errors"]
+        assert (error["code"], error["file"], error["line"], error["column"]) == ("E0202", str(rooms), *place)
+    for text, said in [
+        ("place k key\n@.k", "a domain may emit it"),
+        ("place k key\nplace g gem\n@gk", "has to be declared"),
+    ]:
+        rooms.write_text(text)
+        assert said in pdrm("check", task, "--domain", rooms).out
+
+
 def test_step_json_has_the_promised_keys(pdrm):
     record = json.loads(pdrm("step", "letter", "A B C C", "--json").out)
     assert record["accepted"] is True

@@ -123,7 +123,7 @@ def _inspect(
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in mentioned:
-            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")
+            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it (a domain may emit it)")
 
 
 def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
