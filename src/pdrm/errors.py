@@ -490,7 +490,7 @@ WARNINGS = {
     "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
     "the language and others are not. `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
     "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can go round for ever, and an episode of it pays as "
-    "much as the step that ends the task. Pay for one of the two only, or once, in the step that achieves something.",
+    "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
@@ -499,6 +499,7 @@ WARNINGS = {
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
+    "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
 }
 """What each warning code means, for `pdrm explain`."""
 

@@ -14,7 +14,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 from lark.tree import Meta
 
 from pdrm.errors import BadReward, CannotRead, Where
-from pdrm.language.source import Line, check_depth
+from pdrm.language.source import COMMENTS, Line, check_depth
 from pdrm.limits import spend
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.rewards import read_decimal
@@ -213,6 +213,9 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
     expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
     fix = _spell_formula(line.code, shape) or f"write {SHAPES[shape]}"
+    complete = "$END" in names and line.code[column - 1 :].startswith("#")
+    if complete or line.code.lstrip().startswith(("#", "--", ";", "/*")):
+        fix = COMMENTS
     return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=fix)
 
 
