@@ -54,7 +54,7 @@ def check_k(
     depth: Annotated[
         int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
     ] = None,
-    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for the domain]")] = None,
+    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
     only: Annotated[str | None, typer.Option("--from", help="`start`: only from the start.")] = None,
     height: Annotated[int | None, typer.Option(help="The highest stack the product is built for.")] = None,
     rule: Annotated[
@@ -113,7 +113,7 @@ def check_k(
 def _check(only: str | None, memory: float, most: int, seconds: float, draw: Path | None) -> None:
     """Refuse options that cannot be, before all the work."""
     if only not in (None, "start"):
-        raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
+        raise BadSetting(f"--from takes `start`, not `{only}`", fix="--from start, or leave it out")
     if not memory > 0:
         raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
     if most < 1:
