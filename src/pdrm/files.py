@@ -107,14 +107,21 @@ def read_beginning(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        if os.path.isdir(path):  # noqa: PTH112 - see `means_name`
-            inside = [f"{path / name}" for name in sorted(os.listdir(path)) if (path / name).is_file()]  # noqa: PTH208
-            fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
-            raise CannotOpen(f"{path} is a folder, and a file is needed", fix=fix) from error
+        if isinstance(error, IsADirectoryError | PermissionError) and path.is_dir():
+            raise _refuse_folder(path) from error
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         like = _find_alike(path) if isinstance(error, FileNotFoundError) else ""
         fix = f"did you mean {path.with_name(like)}?" if like else "check the path and its permissions"
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
+
+
+def _refuse_folder(path: Path) -> CannotOpen:
+    """The error that a file is needed, with some that are in the folder."""
+    inside = list[str]()
+    with suppress(OSError), os.scandir(path) as entries:
+        inside = sorted(entry.path for entry in entries if entry.is_file())
+    fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
+    return CannotOpen(f"{path} is a folder, and a file is needed", fix=fix)
 
 
 def _find_alike(path: Path) -> str:

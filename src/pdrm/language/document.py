@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import TypeVar
 
 from pdrm.errors import (
@@ -203,8 +202,10 @@ def _join_alike(errors: list[PdrmError], loops: Collection[int]) -> Iterator[Pdr
         looped = error.where is not None and error.where.line in loops
         return error.code, error.where, "" if looped else error.message
 
-    for _, alike in groupby(errors, key=identify):
-        first, *others = alike
+    places: dict[tuple[str, Where | None, str], list[PdrmError]] = {}
+    for error in errors:
+        places.setdefault(identify(error), []).append(error)
+    for first, *others in places.values():
         more = len({one.message for one in others} - {first.message})
         if more:
             first.message += f"; and {more} more from this line of a `for`"
