@@ -362,7 +362,8 @@ class UnknownState(PdrmError, code="E0201"):
 
 
 class UnknownEvent(PdrmError, code="E0202"):
-    """A guard or a label uses an event that the machine's `events` line does not declare."""
+    """A guard or a label uses an event that the machine's `events` line does not declare, or the domain of a task emits one. An agent
+    cannot learn such a task, because the machine could not read what happens. Spell the event alike in both, or declare it: no rule has to read it."""
 
 
 class UnknownSymbol(PdrmError, code="E0203"):
@@ -637,7 +638,11 @@ class BadDomainFile(PdrmError, code="E0710"):
 
 class BadSetting(PdrmError, code="E0801"):
     """A setting or an option has a value that it cannot have: a learning rate or exploration rate outside [0, 1], a negative k, no
-    episodes, a list of k that cannot be read. The message says which values there are.
+    episodes, a list of k that cannot be read.
+
+    The message has three parts: the name of the setting, the value that it was given, and the values that it can have. An option of the
+    command is written `--learning-rate`, the same setting in Python and in a study's file `learning_rate`. The `fix` line is a value
+    that works, to be changed from there. `pdrm COMMAND -h` lists the options of a command with their defaults, `pdrm agents NAME` the settings of an agent.
     """
 
 
@@ -690,6 +695,10 @@ class NotHere(BadSetting, AttributeError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
     no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`.
     """
+
+
+class UnknownChoice(BadSetting, code="E0815"):
+    """One of a few words is needed, and another is given. The message lists the words that there are, or the closest of them."""
 
 
 class UnknownAgent(PdrmError, code="E0802"):

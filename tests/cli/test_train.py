@@ -178,7 +178,7 @@ def test_domains_are_listed_in_the_order_asked_for(pdrm):
 def test_an_unknown_order_of_domains_is_refused(pdrm, key, fix):
     outcome = pdrm("domains", "--sort", key)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"error[E0801]: --sort takes name or size, not `{key}`\n  fix: {fix}\n")
+    assert outcome.err.startswith(f"error[E0815]: --sort takes name or size, not `{key}`\n  fix: {fix}\n")
 
 
 @pytest.mark.parametrize(("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")])

@@ -74,7 +74,10 @@ class Kind(StrEnum):
 def check(
     file: File,
     domain: Annotated[
-        str | None, typer.Option(help="Check it as a task in this domain, too: a name, or a domain's file.")
+        str | None,
+        typer.Option(
+            help="Also check it as a task in this domain: a name, or a map or .npz file. (Other commands take the domain first, and the machine with --machine.)"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

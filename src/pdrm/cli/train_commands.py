@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
-from pdrm.errors import BadSetting, ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -329,7 +329,7 @@ def domains(
     if name is not None and name not in known and means_name(name, known):
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
     if sort is not None and sort not in ORDERS:
-        raise BadSetting(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
+        raise UnknownChoice(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
     one = None if name is None or name in SIDES else find_domain(name)
     rows = [_describe_domain(word) for word in known if name in (None, word)] if one is None else [_summarise(one)]
     if sort is not None:

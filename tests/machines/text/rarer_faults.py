@@ -36,6 +36,20 @@ def automaton(old: str, new: str) -> str:
 
 
 RARER: dict[str, str] = {
+    "for-part-of-a-name": GOOD + "for s in a b:\n    u0 -> sdone : {a, b}, z / z, 0\n",
+    "for-value-in-a-name": swap("start     u0", "start     a1") + "for s in a b:\n    s1 -> u0 : s, z / z, 0\n",
+    "for-same-at-every-turn": GOOD + "for s in a b:\n    u0 -> u0 : {a, b}, z / z, 0\n",
+    "for-many-faults": GOOD + "for s in c d e:\n    u0 -> u0 : {s, a}, z / z, 0\n",
+    "silent-among-many": GOOD + "u0 -> u0 : eps, z / z, 0\n",
+    "not-exclusive": GOOD + "u7 -> u0 : a, z / z, 0\nu7 -> u0 : b, z / z, 0\nu7 -> u0 : t, z / z, 0\n",
+    "comment-line": GOOD + "# a comment, with: signs\n",
+    "comment-after-a-rule": GOOD + "u0 -> u0 : {a, b}, z / z, 0 # a comment\n",
+    "comment-after-start": swap("start     u0", "start     u0 # here"),
+    "comment-after-otherwise": swap("otherwise stay 0", "otherwise stay 0 # wait"),
+    "epsilon-label": GOOD + "u2 -> u0 : epsilon, z / z, 0\n",
+    "epsilon-push": swap("A / eps", "A / ε"),
+    "any-top": swap("z / A z", "* / A z"),
+    "any-label": GOOD + "u2 -> u0 : any, z / z, 0\n",
     "map-of-a-domain": "\nname     rooms\nplace k key\n\n#####\n#@.k#\n#####\n",
     "study": '\n// how much?\nname = "views"\n\n[[panels]]\ndomain = "map.txt"\n',
     "map-like-comment-line": GOOD + "####\n",
