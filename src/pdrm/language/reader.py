@@ -84,6 +84,14 @@ class _BlockReading:
 
 # --- From blocks to a document
 
+OTHER_KEYWORDS = {
+    **dict.fromkeys(("initial", "init", "begin"), "start"),
+    **dict.fromkeys(("accept", "accepting", "end", "terminal", "goal"), "final"),
+    **dict.fromkeys(("alphabet", "labels", "propositions", "symbols"), "events"),
+    **dict.fromkeys(("else", "default"), "otherwise"),
+    **dict.fromkeys(("machine", "task"), "name"),
+}
+"""What other languages call our keywords."""
 NOT_VARIABLES = ("z", "eps", "true", "false")
 
 _RuleParts = tuple[Node, Node, Node, Node | None, Node | None, Node]
@@ -142,7 +150,9 @@ class _Reading:
     def _header(self, line: Line, node: Node) -> None:
         keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
         if keyword.text not in KEYWORDS:
-            fix = COMMENTS if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            ours = OTHER_KEYWORDS.get(keyword.text.casefold())
+            fix = f"write `{ours}`" if ours else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            fix = COMMENTS if keyword.text.startswith("#") else fix
             raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
         self.document.add_header(Header(keyword, tuple(words)))
 

@@ -169,7 +169,11 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
             elif symbol not in known or symbol == NONE:
                 fault = f"`{symbol}` is not a stack symbol: rule {rule}"
                 fix = did_you_mean(symbol, machine.stack)
-                if symbol.casefold() in NOTHING:
+                if symbol.strip("\"'") in machine.stack:
+                    fix = "write it without quotes"
+                elif symbol.casefold() == "pop":
+                    fix = f"to pop, push nothing: `{rule.top} / eps`"
+                elif symbol.casefold() in NOTHING:
                     fix = "write `eps`, which looks at no symbol (before the slash) or pushes none (after it)"
                 elif symbol.casefold() in (*ANYTHING, ANY):
                     fix = f"any symbol is written `{ANY}`"

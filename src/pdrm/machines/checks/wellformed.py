@@ -221,7 +221,9 @@ def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, plac
             if like
             else f"add `{event}` to the `events` line"
         )
-    if place.startswith("rule") and event.casefold() in NOTHING:
+    if place.startswith("rule") and event.strip("\"'") in machine.events:
+        fix = "write it without quotes"
+    elif place.startswith("rule") and event.casefold() in NOTHING:
         fix = "a silent move is written `eps`, the empty label `{}`"
     elif place.startswith("rule") and event.casefold() in ANYTHING:
         fix = "any label is written `true`"
