@@ -91,7 +91,7 @@ def test_slippery_maps(tmp_path):
 def test_faulty_map_files(tmp_path):
     for text, error, message in [
         ("step_limt 5\n@.k", BadDomainSetting, r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit"),
-        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*floor is drawn as `.`"),
+        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*draw floor as `.`"),
         ("step_limit 0\n@.k", BadDomainSetting, "not an integer from 1 to"),
         ("step_limit 99999999999999999999\n@.k", BadDomainSetting, r"from 1 to 2,147,483,647[\s\S]*map.txt:1:1"),
         (f"step_limit {'9' * 5000}\n@.k", BadDomainSetting, "from 1 to 2,147,483,647"),
@@ -100,6 +100,12 @@ def test_faulty_map_files(tmp_path):
         ("lowest 5\nhighest 1\n@.k", BadDomainSetting, r"lowest return is 5 and the highest 1\n[\s\S]*map.txt:2:1"),
         ("highest 1\nlowest 1\n@.k", BadDomainSetting, r"map.txt:2:1"),
         ("slip 1.5\n@.k", BadDomainSetting, r"from 0 to 1[\s\S]*map.txt:1:1"),
+        ("step_limit = 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
+        ("step_limit: 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
+        ("#@ k#", BadDomainSetting, r"blanks in it[\s\S]*draw floor as `.`"),
+        ("# a comment\n@.k", BadDomainSetting, "a comment starts with `//`"),
+        ("slip yes\n@.k", BadDomainSetting, "fix: slip 0.2"),
+        ("..k", NoStart, "`start k`"),
         ("slip ice\n@.k", BadDomainSetting, "not a number"),
         ("directions maybe\n@.k", BadDomainSetting, "directions yes"),
         ("step_reward inf\n@.k", BadDomainSetting, "not a number"),

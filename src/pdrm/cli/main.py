@@ -71,6 +71,8 @@ class Commands(TyperGroup):
         except USAGE_ERROR as error:
             if (extra := re.search(r"unexpected extra argument\S* \((\S+)", error.message)) is not None:
                 error.message += f"\n  fix: {_place_extra(error, extra[1].rstrip(')'))}"
+            elif "requires an argument" in error.message and ctx.invoked_subcommand:
+                error.message += f"\n  fix: {_show_example(self.get_command(ctx, ctx.invoked_subcommand))}"
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
@@ -97,23 +99,23 @@ def _say_plainly(error: typer.BadParameter) -> str:
 def _show_use(error: typer.BadParameter) -> str:
     """How an option is given, by its choices, its default or its type; or an argument, by the command's example."""
     option, default = error.param and error.param.opts[-1], getattr(error.param, "default", None)
-    if option and option.startswith("-"):
+    if option and option.startswith("-") and error.message:  # without one it is missing
         choice = re.search(r"is not one of '([^']+)'", error.message)
         typed = next((value for kind, value in EXAMPLES.items() if f"valid {kind}" in str(error.__cause__)), "VALUE")
         return f"{option} {choice[1] if choice else typed if default is None or callable(default) else default}"
-    return _show_example(error)
+    return _show_example(error.ctx and error.ctx.command)
 
 
 def _place_extra(error: Any, extra: str) -> str:  # noqa: ANN401 - Typer's own class
     """Which option an argument that stands alone was meant for: a machine's file, or a domain's."""
     options = {option for param in error.ctx.command.params for option in param.opts}
     wanted = "--machine" if "--machine" in options else "--domain"
-    return f"{wanted} {extra}" if wanted in options else _show_example(error)
+    return f"{wanted} {extra}" if wanted in options else _show_example(error.ctx.command)
 
 
-def _show_example(error: Any) -> str:  # noqa: ANN401 - Typer's own class
+def _show_example(command: Any) -> str:  # noqa: ANN401 - Typer's own class
     """The example in a command's help."""
-    _, _, example = ((error.ctx and error.ctx.command.help) or "").partition("Example: ")
+    _, _, example = ((command and command.help) or "").partition("Example: ")
     return f"as in: {example.partition(chr(10))[0]}" if example else "see --help"
 
 

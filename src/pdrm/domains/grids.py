@@ -136,7 +136,10 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     if missing:
         raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places")
     if not starts:
-        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=f"put `{START}` on a floor cell")
+        shown = next((letter for letter in "".join(rows) if letter not in (WALL, FLOOR)), "")
+        also = f", or say that one begins at `{shown}`: `start {shown}` (in Python start={shown!r})" if shown else ""
+        fix = f"put `{START}` on a floor cell{also}"
+        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=fix)
     grid = GridMap(rows, cells, starts)
     for origin in starts:
         _check_reachable(grid, origin, lines, file)

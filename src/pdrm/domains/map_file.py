@@ -118,9 +118,22 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
             raise BadDomainSetting(f"`{letter}` emits `{places[letter]}` already", fix=fix)
         places[letter] = event
         return
+    if keyword.startswith((WALL, FLOOR, START)):
+        fault = (
+            "a row of the map has blanks in it"
+            if len(keyword) > 1
+            else "this is neither a row of the map nor a setting"
+        )
+        fix = f"draw floor as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`, because `{WALL}` is a wall"
+        raise BadDomainSetting(fault, fix=fix)
     if keyword not in SETTINGS:
-        fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
+        if keyword.rstrip(":=") in ("place", *SETTINGS):
+            fix = f"{keyword.rstrip(':=')} {' '.join(words)}"
+        else:
+            fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
         raise BadDomainSetting(f"a map has no setting `{keyword}`", fix=fix)
+    if words[0] in ("=", ":"):
+        raise BadDomainSetting(f"`{words[0]}` does not belong here", fix=f"{keyword} {' '.join(words[1:])}")
     if keyword in given:
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
     given[keyword] = SETTINGS[keyword](keyword, words)
@@ -164,7 +177,8 @@ def _number(keyword: str, words: list[str]) -> float:
     with suppress(ValueError):
         value = float(" ".join(words))
     if not isfinite(value):
-        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=f"{keyword} -0.1")
+        fix = f"{keyword} {0.2 if keyword == 'slip' else -0.1}"
+        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=fix)
     return value
 
 
