@@ -374,5 +374,8 @@ def _size(machine: AnyMachine) -> str:
     elif isinstance(machine, CountingRewardAutomaton):
         kind, parts["counters"] = "counting reward automaton", machine.counters
     parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
-    numbers = (f"{what} {number}" if what == "otherwise" else f"{number} {what}" for what, number in parts.items())
+    numbers = (
+        f"{what} {number}" if what == "otherwise" else f"{number} {what.removesuffix('s') if number == 1 else what}"
+        for what, number in parts.items()
+    )
     return f"{kind}: {', '.join(numbers)}"
