@@ -258,7 +258,7 @@ def test_every_kind_says_what_it_is(pdrm, tmp_path):
     assert "counting reward automaton: 2 states" in pdrm("check", "letter-counting").out
     file = tmp_path / "plain.pdrm"
     file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1\n")
-    assert "  reward machine: 1 states" in pdrm("check", file).out
+    assert "  reward machine: 1 state," in pdrm("check", file).out
 
 
 def test_names_that_no_file_can_have(pdrm, tmp_path):
