@@ -9,7 +9,7 @@ MAZE = (
     'training = pdrm.learning.QTraining(maze, pdrm.catalogue("treasure-maze"), pdrm.product.TopK(1), pdrm.QLearning(), seed=0)\n'
 )
 INSPECT = (
-    'header = "events d u t x\\nstack # a\\nstart s\\nfinal done\\notherwise stay 0\\n"\n'
+    'header = "events d u l r t x\\nstack # a\\nstart s\\nfinal done\\notherwise stay 0\\n"\n'
     'inspect = lambda rules: pdrm.product.inspect_task(pdrm.Task("maze-5x5", header + rules))\n'
 )
 
@@ -35,7 +35,7 @@ EXAMPLES = {
     "E0506": 'pdrm.catalogue("leter")',
     "E0701": 'pdrm.domain("maze-7x7")',
     "E0702": 'pdrm.domains.from_arrays("odd", next=[[0, 5]], label=[[0, 0]], labels=[()], step_limit=10)',
-    "E0703": 'pdrm.domains.parse_map("@.k", places="")',
+    "E0703": 'from pathlib import Path\nPath("map.txt").write_text("place k key\\n@..\\n")\npdrm.load_domain("map.txt")',
     "E0704": 'pdrm.domains.parse_map("@..\\n.")',
     "E0705": 'pdrm.domains.parse_map("...")',
     "E0706": 'pdrm.domains.parse_map("@#k", places="k")',
@@ -44,6 +44,7 @@ EXAMPLES = {
     "E0709": 'import gymnasium, pdrm.domains\nenv = gymnasium.make("pdrm/LetterEnv-v0", disable_env_checker=True).unwrapped\nenv.reset(seed=0)\nenv.step(9)',
     "E0710": 'from pathlib import Path\nPath("notes.npz").write_text("hello")\npdrm.load_domain("notes.npz")',
     "E0801": "pdrm.QLearning(learning_rate=2)",
+    "E0815": "pdrm domains --sort sise",
     "E0807": "pdrm train letter --agent ppo --episodes 5",
     "E0808": "pdrm train letter --seed 3 --seeds 3",
     "E0809": "pdrm.Task(3)",
@@ -87,7 +88,9 @@ EXAMPLES = {
     "W0608": INSPECT + 'print(*inspect("s -> done : t & x, # / #, 1"), sep="\\n")',
     "W0610": 'print(pdrm.errors.NeverSucceeded("none of the last 5 tests ended in `done`", fix="train longer: total_timesteps=400_000", shell_fix="--steps 400000"))',
     "W0611": 'print(pdrm.errors.SmallImage("image", (7, 7, 3)))',
-    "W0609": 'print(pdrm.product.inspect_task(pdrm.Task("letter", "anbn"))[0])',
+    "W0609": 'text = "events A B C D\\nstart u\\nfinal done\\notherwise stay 0\\nu -> done : D, 1"\n'
+    'print(pdrm.product.inspect_task(pdrm.Task("letter", text))[0])',
+    "W0614": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / z A, 0\\nu -> f : b, # / #, 1").findings()[-1:])',
     "W0613": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / A, 0\\nu -> f : b, # / #, 1").findings()[-1:])',
     "W0612": INSPECT + 'print(*inspect("s -> done : t, # / #, 0"), sep="\\n")',
 }

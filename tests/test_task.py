@@ -8,11 +8,22 @@ import pytest
 
 import pdrm
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadSetting, BadStudy, CannotTranslate, PdrmError, UnknownDomain, UnknownMachine
+from pdrm.errors import (
+    BadSetting,
+    BadStudy,
+    CannotTranslate,
+    ImpossibleLabel,
+    PdrmError,
+    SeveralErrors,
+    UnknownDomain,
+    UnknownEvent,
+    UnknownMachine,
+)
 from pdrm.language.writer import to_text
 from pdrm.task import Task, find_machine, pushdown_machine
 
 MAP = "place k key\nstep_limit 50\n#####\n#@.k#\n#####"
+PLAIN = "name plain\nevents A B C\nstart u\notherwise stay 0\nu -> u : A, 1"
 MACHINE = "name fetch\nevents key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 
 
@@ -43,7 +54,7 @@ def test_one_task_however_it_is_given(folder):
         == Task(pdrm.domain("letter"))
         == Task("letter", pdrm.catalogue("letter"))
     )
-    assert Task("letter") != Task("letter", "anbn")
+    assert Task("letter") != Task("letter", PLAIN)
 
 
 def test_tasks_cross_processes(folder):
@@ -74,7 +85,7 @@ def test_the_machine_as_agents_need_it():
     assert Task("letter", "letter-counting").pushdown.stack == ("#", "□")
     assert Task("letter").counting.name == pdrm.catalogue("letter-cra").name
     assert Task("maze-5x5").counting.counters == 2
-    plain = pdrm.parse("name plain\nevents A\nstart u\notherwise stay 0\nu -> u : A, 1")
+    plain = pdrm.parse(PLAIN)
     assert pushdown_machine(plain) == Task("letter", plain).pushdown
     with pytest.raises(CannotTranslate):
         Task("letter", plain).counting  # noqa: B018 - asking is what fails
@@ -83,8 +94,32 @@ def test_the_machine_as_agents_need_it():
 
 def test_events_that_are_never_emitted_are_warned_of():
     assert Task("letter").warnings == ()
-    (warning,) = Task("letter", "anbn").warnings
-    assert "`a`, `b`" in warning
+    (warning,) = Task("letter", PLAIN.replace("A B C", "A B C D E").replace(": A", ": A | D | E")).warnings
+    assert "`D`, `E`" in warning
+
+
+def test_a_domain_emits_what_the_machine_can_read(folder):
+    """Else no agent can learn it: the error points at the line of the map, and obeying its fix mends the task."""
+    machine = MACHINE.replace("events key", "events key ham door")
+    for before, after, place in [
+        ("place k key", "place k kye", "1:9"),  # misspelt
+        ("place k key", "standing no", "4:4"),  # not named: it emits itself
+        ("step_limit", "bump dor\nstep_limit", "2:6"),
+    ]:
+        (folder / "wrong.txt").write_text(wrong := MAP.replace(before, after))
+        with pytest.raises(UnknownEvent) as caught:
+            Task(folder / "wrong.txt", machine)
+        assert str(caught.value.where) == f"{folder}/wrong.txt:{place}"
+        line = caught.value.fix.split("`")[1]
+        assert line in ("place k key", "bump door")
+        mended = wrong.replace(after, line) if after != "standing no" else f"{line}\n{wrong}"
+        (folder / "wrong.txt").write_text(mended if "bump" not in line else MAP.replace(before, f"{line}\n{before}"))
+        assert Task(folder / "wrong.txt", machine)
+    with pytest.raises(SeveralErrors) as several:  # no map, so no place; all of them at once
+        Task("letter", "anbn")
+    assert [error.code for error in several.value.errors] == ["E0202"] * 3
+    with pytest.raises(ImpossibleLabel):
+        Task("maze-5x5", "events u d l r t x\nexclusive r t\nstart s\notherwise stay 0\ns -> s : t, 1")
 
 
 def test_continuous_worlds():

@@ -362,7 +362,8 @@ class UnknownState(PdrmError, code="E0201"):
 
 
 class UnknownEvent(PdrmError, code="E0202"):
-    """A guard or a label uses an event that the machine's `events` line does not declare."""
+    """A guard or a label uses an event that the machine's `events` line does not declare, or the domain of a task emits one. An agent
+    cannot learn such a task, because the machine could not read what happens. Spell the event alike in both, or declare it: no rule has to read it."""
 
 
 class UnknownSymbol(PdrmError, code="E0203"):
@@ -490,7 +491,7 @@ WARNINGS = {
     "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
     "the language and others are not. `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
     "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can go round for ever, and an episode of it pays as "
-    "much as the step that ends the task. Pay for one of the two only, or once, in the step that achieves something.",
+    "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
@@ -499,6 +500,7 @@ WARNINGS = {
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
+    "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
 }
 """What each warning code means, for `pdrm explain`."""
 
@@ -593,8 +595,11 @@ class BadArrays(PdrmError, code="E0702"):
 
 
 class UnknownPlace(PdrmError, code="E0703"):
-    """A map holds a character that is neither `#` (wall), `.` (floor), `@` (start) nor a place that was given a meaning,
-    or a meaning was given to a place that the map does not hold."""
+    """A place was given a meaning, or named as a start, and the map does not show it: draw it, or remove the line that names it.
+
+    In a map file every other character has a meaning: `#` is a wall, `.` floor, `@` the start, and a character that no `place` line
+    names emits itself. In Python, `parse_map(text, places="kd")` takes only the characters that `places` lists besides these three.
+    """
 
 
 class RaggedMap(PdrmError, code="E0704"):
@@ -633,7 +638,11 @@ class BadDomainFile(PdrmError, code="E0710"):
 
 class BadSetting(PdrmError, code="E0801"):
     """A setting or an option has a value that it cannot have: a learning rate or exploration rate outside [0, 1], a negative k, no
-    episodes, a list of k that cannot be read. The message says which values there are.
+    episodes, a list of k that cannot be read.
+
+    The message has three parts: the name of the setting, the value that it was given, and the values that it can have. An option of the
+    command is written `--learning-rate`, the same setting in Python and in a study's file `learning_rate`. The `fix` line is a value
+    that works, to be changed from there. `pdrm COMMAND -h` lists the options of a command with their defaults, `pdrm agents NAME` the settings of an agent.
     """
 
 
@@ -686,6 +695,10 @@ class NotHere(BadSetting, AttributeError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
     no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`.
     """
+
+
+class UnknownChoice(BadSetting, code="E0815"):
+    """One of a few words is needed, and another is given. The message lists the words that there are, or the closest of them."""
 
 
 class UnknownAgent(PdrmError, code="E0802"):

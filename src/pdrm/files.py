@@ -107,10 +107,21 @@ def read_beginning(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        if isinstance(error, IsADirectoryError | PermissionError) and path.is_dir():
+            raise _refuse_folder(path) from error
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         like = _find_alike(path) if isinstance(error, FileNotFoundError) else ""
         fix = f"did you mean {path.with_name(like)}?" if like else "check the path and its permissions"
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
+
+
+def _refuse_folder(path: Path) -> CannotOpen:
+    """The error that a file is needed, with some that are in the folder."""
+    inside = list[str]()
+    with suppress(OSError), os.scandir(path) as entries:
+        inside = sorted(entry.path for entry in entries if entry.is_file())
+    fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
+    return CannotOpen(f"{path} is a folder, and a file is needed", fix=fix)
 
 
 def _find_alike(path: Path) -> str:
@@ -378,7 +389,7 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
     """Whether a word means a name of a catalogue rather than a file in the folder; the rule for machines and domains alike.
 
     A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
-    could be a name is one, known or not, unless there is such a file. What has a folder or an ending is a file, and so is a `Path`.
+    could be a name is one, known or not, unless there is such a file (or a folder: but `lettr` is a misspelt `letter`). What has a folder or an ending is a file, and so is a `Path`.
 
     >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
     [True, True, False, False, False]
@@ -389,7 +400,8 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
         return True
     path, file = Path(word), folder / word
     # Not the methods of `Path`: they raise where a name is longer than a file's can be.
-    return path.name == word and not path.suffix and (os.path.isdir(file) or not os.path.exists(file))  # noqa: PTH110, PTH112
+    there = os.path.exists(file) and not (os.path.isdir(file) and name_alike(word, known))  # noqa: PTH110, PTH112
+    return path.name == word and not path.suffix and not there
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:

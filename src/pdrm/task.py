@@ -20,7 +20,18 @@ from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
-from pdrm.errors import BadStudy, CannotTranslate, DoesNotApply, NoMachine, WrongKind, did_you_mean, explain_arguments
+from pdrm.errors import (
+    BadStudy,
+    CannotTranslate,
+    DoesNotApply,
+    NoMachine,
+    UnknownEvent,
+    WrongKind,
+    did_you_mean,
+    explain_arguments,
+    name_alike,
+    raise_all,
+)
 from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
@@ -93,6 +104,7 @@ class Task(Displayed):
                 f"domain `{self.name}` comes with no machine", fix='give one: machine="task.pdrm" (--machine task.pdrm)'
             )
         self.machine = given
+        self._check_labels()
         self.text = None if given == own else to_text(given)
         states = tuple_of(success)
         for state in states:
@@ -170,10 +182,10 @@ class Task(Displayed):
 
     @cached_property
     def unheard_events(self) -> tuple[str, ...]:
-        """Events that the machine's rules read and the domain never emits: most often a misspelling.
+        r"""Events that the machine's rules read and the domain never emits: most often a misspelling.
 
-        >>> Task("letter", "anbn").unheard_events
-        ('a', 'b')
+        >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").unheard_events
+        ('D',)
         """
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
         heard = frozenset[str]().union(*self.labels)
@@ -187,6 +199,30 @@ class Task(Displayed):
         named = ", ".join(f"`{event}`" for event in self.unheard_events)
         plural = "s" * (len(self.unheard_events) > 1)
         return (f"machine `{self.machine.name}` reads event{plural} {named}, which `{self.name}` never emits",)
+
+    def _check_labels(self) -> None:
+        """Raise unless the machine can read every label that the domain can emit; where a map names the event, with its line."""
+        emitted, known = frozenset[str]().union(*self.labels), frozenset(self.machine.events)
+        raise_all(self._explain_unknown(event) for event in sorted(emitted - known))
+        for label in self.labels:
+            self.machine.alphabet.check(label)
+
+    def _explain_unknown(self, event: str) -> UnknownEvent:
+        """The error that the domain emits an event that the machine does not have, and the line to write instead."""
+        where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
+        fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
+        like = name_alike(event, self.unheard_events) or name_alike(event, self.machine.events)
+        written = [] if where is None else where.text.partition("//")[0].split()
+        row = len(written) == 1  # of the map: only its settings have blanks
+        if not like and (row or written[:1] == ["place"]):  # a place that the machine waits for has no other name
+            like = next(iter(sorted(self.unheard_events, key=lambda one: not one.startswith(event[0]))), "")
+        if like and where is not None and (row or event == written[-1]):
+            line = f"place {event} {like}" if row else " ".join([*written[:-1], like])
+            fix = f"in {where.file}, write `{line}` (or {fix})"
+        elif like:
+            fix = f"did you mean `{like}`? (or {fix})"
+        fault = f"`{self.name}` emits the event `{event}`, which machine `{self.machine.name}` does not have"
+        return UnknownEvent(fault, where=where, fix=fix, word=event)
 
     def record(self) -> dict[str, Any]:
         """The task as JSON values, for the spec of a run: one's own domain by the hash of its file."""

@@ -80,7 +80,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         ((), "name one domain"),
         (("paint", "--k", "few"), "is not a list of integers"),
         (("paint", "--discount", 1), "the discount is 1"),
-        (("paint", "--from", "here"), "--from here"),
+        (("paint", "--from", "here"), "--from takes `start`, not `here`"),
         (("paint", "--rule", "fail"), "needs a bound"),
         (("paint", "--memory", -1), "fix: --memory 4"),
         (("paint", "--most", 0), "fix: --most 1500000"),

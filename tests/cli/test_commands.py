@@ -37,6 +37,26 @@ def test_check_json_has_the_promised_keys(pdrm, tmp_path):
     assert {"code", "line", "column", "message"} == set(warned["warnings"][0])
 
 
+def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
+    task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
+    task.write_text("events key gem\nstack #\nstart u\nfinal v\notherwise stay 0\nu -> v : key, z / z, 1")
+    for text, place in [("place k kye\n@.k", (1, 9)), ("@.k", (1, 3))]:
+        rooms.write_text(text)
+        assert pdrm("check", task).code == 0
+        outcome = pdrm("check", task, "--domain", rooms)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "error[E0202]" in outcome.err
+        assert "`place k key`" in outcome.err
+        (error,) = json.loads(pdrm("check", task, "--domain", rooms, "--json").out)["errors"]
+        assert (error["code"], error["file"], error["line"], error["column"]) == ("E0202", str(rooms), *place)
+    for text, said in [
+        ("place k key\n@.k", "a domain may emit it"),
+        ("place k key\nplace g gem\n@gk", "has to be declared"),
+    ]:
+        rooms.write_text(text)
+        assert said in pdrm("check", task, "--domain", rooms).out
+
+
 def test_step_json_has_the_promised_keys(pdrm):
     record = json.loads(pdrm("step", "letter", "A B C C", "--json").out)
     assert record["accepted"] is True
@@ -238,7 +258,7 @@ def test_every_kind_says_what_it_is(pdrm, tmp_path):
     assert "counting reward automaton: 2 states" in pdrm("check", "letter-counting").out
     file = tmp_path / "plain.pdrm"
     file.write_text("events a\nstart u\notherwise stay 0\nu -> u : a, 1\n")
-    assert "  reward machine: 1 states" in pdrm("check", file).out
+    assert "  reward machine: 1 state," in pdrm("check", file).out
 
 
 def test_names_that_no_file_can_have(pdrm, tmp_path):
@@ -288,3 +308,33 @@ def test_shells_can_complete(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         app(prog_name="pdrm")
     assert capsys.readouterr().out.split() == ["check", "check-k"]
+
+
+def test_what_newcomers_type_is_answered_with_what_to_type(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "garden").mkdir()
+    (tmp_path / "garden" / "task.pdrm").write_text(catalogue_text("letter"))
+    for command, said in [
+        ("check garden", "error[E0501]: garden is a folder"),
+        ("check garden", "garden/task.pdrm"),
+        ("check letter --domain garden", "garden/task.pdrm"),
+        ("train garden", "garden/task.pdrm"),
+        ("train letter --machine garden", "garden/task.pdrm"),
+        ("train map.txt task.pdrm", "fix: --machine task.pdrm"),
+        ("check-k map.txt task.pdrm", "fix: --machine task.pdrm"),
+        ("solve map.txt task.pdrm", "fix: --machine task.pdrm"),
+        ("check task.pdrm map.txt", "fix: --domain map.txt"),
+        ("step letter A,B", "error[E0504]"),
+        ("draw letter", "fix: as in: pdrm draw letter -o letter.svg"),
+        ("solve letter --machine", "fix: as in: pdrm solve"),
+        ("step letter A B", 'fix: as in: pdrm step letter "A A B C C C"'),
+        ("convert letter -o x.pdrm --to stack", "fix: --to pushdown"),
+        ("train letter --episodes ten", "`ten` is not an integer\n  fix: --episodes 10"),
+        ("train letter --learning-rate fast", "`fast` is not a number\n  fix: --learning-rate 0.5"),
+        ("train letter --agent a2c", "`ppo` and `dqn`"),
+        ("train letter --agent TD3", "`ppo` and `dqn`"),
+        ("check-k letter --from begin", "--from takes `start`, not `begin`"),
+    ]:
+        outcome = pdrm(*command.split())
+        assert outcome.code == 2, command
+        assert said in outcome.err, command

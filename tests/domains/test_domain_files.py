@@ -62,10 +62,36 @@ def test_a_bare_map_emits_its_characters(tmp_path):
     assert words(walk(kitchen, "rrd")[0]) == ["", "c", "t"]
 
 
+def test_slippery_maps(tmp_path):
+    """A step goes astray to either side with half of the chance each, and emits what lies there; 2/3 is FrozenLake."""
+    drawn = "#####\n#a.b#\n#.@c#\n#####"
+    plain, slips, ice = (
+        load_domain(written(tmp_path / "map.txt", f"{setting}\ndirections no\n{drawn}"))
+        for setting in ("slip 0", "slip 0.2", f"slip {2 / 3}")
+    )
+    assert plain.arrays.next.shape == (6, 4, 1)
+    start, up, right = slips.state_names.index("row 2, column 2"), 0, 3
+
+    def reached(domain, action):
+        arrays = domain.arrays
+        rows = zip(
+            arrays.next[start, action], arrays.probability[start, action], arrays.label[start, action], strict=True
+        )
+        return {(domain.describe(x), round(float(p), 9), *domain.labels[label]) for x, p, label in rows}
+
+    assert reached(slips, up) == {("row 1, column 2", 0.8), ("row 2, column 1", 0.1), ("row 2, column 3", 0.1, "c")}
+    assert reached(slips, right) == {("row 2, column 3", 0.8, "c"), ("row 1, column 2", 0.1), ("row 2, column 2", 0.1)}
+    assert {chance for _, chance, *_ in reached(ice, up)} == {round(1 / 3, 9)}
+    told = load_domain(
+        written(tmp_path / "map.txt", f"slip 0.2\ndirections yes\nplace a x\nplace b y\nplace c w\n{drawn}")
+    )
+    assert {"l", "w", "r"} < {event for row in reached(told, up) for event in row[2:]}  # the way it goes
+
+
 def test_faulty_map_files(tmp_path):
     for text, error, message in [
         ("step_limt 5\n@.k", BadDomainSetting, r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit"),
-        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*floor is drawn as `.`"),
+        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*draw floor as `.`"),
         ("step_limit 0\n@.k", BadDomainSetting, "not an integer from 1 to"),
         ("step_limit 99999999999999999999\n@.k", BadDomainSetting, r"from 1 to 2,147,483,647[\s\S]*map.txt:1:1"),
         (f"step_limit {'9' * 5000}\n@.k", BadDomainSetting, "from 1 to 2,147,483,647"),
@@ -73,6 +99,14 @@ def test_faulty_map_files(tmp_path):
         ("place k gem\n place k exit\n@.k", BadDomainSetting, r"`k` emits `gem` already[\s\S]*map.txt:2:2"),
         ("lowest 5\nhighest 1\n@.k", BadDomainSetting, r"lowest return is 5 and the highest 1\n[\s\S]*map.txt:2:1"),
         ("highest 1\nlowest 1\n@.k", BadDomainSetting, r"map.txt:2:1"),
+        ("slip 1.5\n@.k", BadDomainSetting, r"from 0 to 1[\s\S]*map.txt:1:1"),
+        ("step_limit = 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
+        ("step_limit: 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
+        ("#@ k#", BadDomainSetting, r"blanks in it[\s\S]*draw floor as `.`"),
+        ("# a comment\n@.k", BadDomainSetting, "a comment starts with `//`"),
+        ("slip yes\n@.k", BadDomainSetting, "fix: slip 0.2"),
+        ("..k", NoStart, "`start k`"),
+        ("slip ice\n@.k", BadDomainSetting, "not a number"),
         ("directions maybe\n@.k", BadDomainSetting, "directions yes"),
         ("step_reward inf\n@.k", BadDomainSetting, "not a number"),
         ("step_reward a\n@.k", BadDomainSetting, "not a number"),
@@ -81,7 +115,8 @@ def test_faulty_map_files(tmp_path):
         ("start kk\n@.k", BadDomainSetting, "start x"),
         ("name a b\n@.k", BadDomainSetting, "name a-b"),
         ("directions yes\n@.d", BadDomainSetting, "also a direction"),
-        ("place m mail\n@.k", UnknownPlace, "map.txt has no `m`"),
+        ("place m mail\n@.k", UnknownPlace, r"map.txt:1:7"),
+        ("start m\n@.k", UnknownPlace, r"map.txt:1:7"),
         ("..k", NoStart, "map.txt:1:1"),
         ("@.k\n..", RaggedMap, "map.txt:2:3"),
         ("step_limit 5", RaggedMap, "no map"),

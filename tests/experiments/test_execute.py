@@ -16,6 +16,7 @@ import pytest
 from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, plan_jobs, run_all
+from pdrm.experiments.monitor import Monitor
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
@@ -262,3 +263,16 @@ def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path / name)
         assert not run_study(small_study(seeds=(0,)), "out", 2).failures
         assert (tmp_path / name / "out" / "summary.csv").exists()
+
+
+def test_a_wait_for_the_compiler_is_explained(tmp_path):
+    """Only where a run is under way, has said nothing, and some seconds have passed."""
+    planned = Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
+    watched = Monitor([planned], Store(tmp_path), 1)
+    assert "compiled" not in watched.words()
+    watched.under_way = [planned]
+    assert "compiled" not in watched.words()
+    watched.began -= 60
+    assert "compiled" in watched.words()
+    watched.shares[planned.spec.id] = 0.1
+    assert "compiled" not in watched.words()

@@ -5,6 +5,7 @@ from dataclasses import fields
 import pytest
 
 from pdrm.errors import BadSetting, UnknownAgent
+from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import (
     AGENTS,
     DQN,
@@ -92,7 +93,10 @@ def test_the_papers_settings_are_the_defaults_for_its_domains():
     letter = Task("letter")
     assert agent_for(letter, "q").learning_rate == 0.01
     assert agent_for(letter, "q", {"learning_rate": 0.2}).learning_rate == 0.2
-    assert agent_for(Task(letter.domain, "anbn"), "cra-q").operations_per_episode == 30_000
+    assert (
+        agent_for(Task(letter.domain, catalogue_text("letter").replace("u2", "u3")), "cra-q").operations_per_episode
+        == 30_000
+    )
     assert agent_for(letter, "cra-q").operations_per_episode is None
     assert agent_for(Task("water-17"), "ppo").n_envs == 2_048
     assert agent_for(letter, "ppo") == PPO()

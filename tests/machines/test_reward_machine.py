@@ -107,6 +107,6 @@ def test_findings():
         ("W0601", "state `u1` cannot be reached by any word"),
         ("W0602", "in state `u0`, no rule reads !A | A & B: `otherwise stay -0.5`"),
         ("W0603", "no label fits `A & !A`, so this rule never applies: u0 -> u0 : A & !A, 0"),
-        ("W0604", "event `B` is declared but no rule mentions it"),
+        ("W0604", "event `B` is declared but no rule mentions it (a domain may emit it)"),
     ]
     assert machine(otherwise=Otherwise.go("done", 0)).findings()[0].code == "W0602"

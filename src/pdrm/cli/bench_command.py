@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.output import Json, next_command, print_json
-from pdrm.errors import BadSetting, MissingPackage, did_you_mean
+from pdrm.errors import BadSetting, MissingPackage, UnknownChoice, did_you_mean
 from pdrm.progress import show_progress
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _choose(what: str, output: Path | None) -> tuple[str, ...]:
     from pdrm.bench.bench_record import BENCHES
 
     if what and what not in BENCHES:
-        raise BadSetting(f"there is no bench `{what}`", fix=did_you_mean(what, BENCHES))
+        raise UnknownChoice(f"there is no bench `{what}`", fix=did_you_mean(what, BENCHES))
     if output is not None:
         from pdrm.drawing.plots import check_plot_format
 

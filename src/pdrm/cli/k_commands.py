@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json
-from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
+from pdrm.errors import (
+    BadCertificate,
+    BadSetting,
+    ConflictingOptions,
+    DoesNotApply,
+    PdrmError,
+    UnknownChoice,
+    UnknownDomain,
+)
 
 if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
@@ -45,7 +53,7 @@ SHORTEST_TIME, LONGEST_TIME = 0.1, 1e7
 
 def check_k(
     domain: Annotated[str | None, typer.Argument(help="A domain of the catalogue, or a domain's file.")] = None,
-    domain_file: Annotated[Path | None, typer.Option("--domain", help="A domain's file: a map, or arrays.")] = None,
+    domain_file: Annotated[Path | None, typer.Option("--domain", help="The same, for a file.")] = None,
     machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
     k: Annotated[
         str | None, typer.Option("--k", help="The views to try: 0..4, or 0,1,5. [upwards, to the smallest]")
@@ -54,7 +62,7 @@ def check_k(
     depth: Annotated[
         int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
     ] = None,
-    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for the domain]")] = None,
+    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
     only: Annotated[str | None, typer.Option("--from", help="`start`: only from the start.")] = None,
     height: Annotated[int | None, typer.Option(help="The highest stack the product is built for.")] = None,
     rule: Annotated[
@@ -113,7 +121,7 @@ def check_k(
 def _check(only: str | None, memory: float, most: int, seconds: float, draw: Path | None) -> None:
     """Refuse options that cannot be, before all the work."""
     if only not in (None, "start"):
-        raise BadSetting(f"--from {only}", fix="--from start, or leave it out")
+        raise UnknownChoice(f"--from takes `start`, not `{only}`", fix="--from start, or leave it out")
     if not memory > 0:
         raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
     if most < 1:

@@ -27,6 +27,7 @@ from pdrm.errors import (
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
     from pdrm.machines.configurations import Run
+    from pdrm.task import Task
 
 # --- A run on the terminal: a row for each move with the stack before and after; and the same for programs.
 
@@ -73,7 +74,10 @@ class Kind(StrEnum):
 def check(
     file: File,
     domain: Annotated[
-        str | None, typer.Option(help="Check it as a task in this domain, too: a name, or a domain's file.")
+        str | None,
+        typer.Option(
+            help="Also check it as a task in this domain: a name, or a map or .npz file. (Other commands take the domain first, and the machine with --machine.)"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -88,18 +92,17 @@ def check(
         with warnings.catch_warnings(record=True) as noticed:
             warnings.simplefilter("always", EarlyAcceptance)
             machine = _machine(file)
+        task = None if domain is None else _task(domain, machine)
     except PdrmError as error:
         if not as_json:
             raise
         end_with_json(error, warnings=[])
     early = [one.message.finding for one in noticed if isinstance(one.message, EarlyAcceptance)]
     findings = [*early, *machine.findings()]
-    if domain is not None:
+    if task is not None:
         from pdrm.product.task_findings import inspect_task
-        from pdrm.task import Task
 
-        task = Task(domain, machine)
-        findings = [finding for finding in findings if finding.code not in ("W0606", "W0612")] + inspect_task(task)
+        findings = [_in_task(one, task) for one in findings if one.code not in ("W0606", "W0612")] + inspect_task(task)
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
         return
@@ -110,6 +113,21 @@ def check(
         next_command("pdrm train {} --machine {}", domain, file)
     else:
         _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")
+
+
+def _task(domain: str, machine: AnyMachine) -> Task:
+    from pdrm.task import Task
+
+    return Task(domain, machine)
+
+
+def _in_task(finding: Finding, task: Task) -> Finding:
+    """What is said of a machine alone, in a task: an event that the domain emits is declared although no rule reads it."""
+    emitted = frozenset[str]().union(*task.labels)
+    if finding.code == "W0604" and any(finding.message.startswith(f"event `{event}` ") for event in emitted):
+        said = f"no rule mentions {finding.message.partition(' is declared')[0]}; it has to be declared, because `{task.name}` emits it"
+        return Finding("W0604", said, finding.where)
+    return finding
 
 
 def step(
@@ -356,5 +374,8 @@ def _size(machine: AnyMachine) -> str:
     elif isinstance(machine, CountingRewardAutomaton):
         kind, parts["counters"] = "counting reward automaton", machine.counters
     parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
-    numbers = (f"{what} {number}" if what == "otherwise" else f"{number} {what}" for what, number in parts.items())
+    numbers = (
+        f"{what} {number}" if what == "otherwise" else f"{number} {what.removesuffix('s') if number == 1 else what}"
+        for what, number in parts.items()
+    )
     return f"{kind}: {', '.join(numbers)}"

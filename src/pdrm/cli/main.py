@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import signal
 import sys
 import threading
@@ -61,11 +62,17 @@ class Commands(TyperGroup):
         return self.commands.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own classes
-        """Run a command; where a value of an option or an argument is wrong or missing, say how it is given."""
+        """Run a command; where an option or an argument is wrong, missing or one too many, say how it is given."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message += f"\n  fix: {_show_use(error)}"
+            error.message = f"{_say_plainly(error)}\n  fix: {_show_use(error)}"
+            raise
+        except USAGE_ERROR as error:
+            if (extra := re.search(r"unexpected extra argument\S* \((\S+)", error.message)) is not None:
+                error.message += f"\n  fix: {_place_extra(error, extra[1].rstrip(')'))}"
+            elif "requires an argument" in error.message and ctx.invoked_subcommand:
+                error.message += f"\n  fix: {_show_example(self.get_command(ctx, ctx.invoked_subcommand))}"
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
@@ -74,12 +81,41 @@ class Commands(TyperGroup):
             formatter.write_dl([(name, summarise_command(name)) for name in COMMANDS])
 
 
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""What Typer raises for options and arguments; it has no public name for it."""
+EXAMPLES = {"integer": "10", "number": "0.5"}
+
+
+def _say_plainly(error: typer.BadParameter) -> str:
+    """What is wrong with a value, without the words of the library that reads it."""
+    found = re.match(r"Input should be a valid (integer|number)", error.message)
+    if found is None:
+        return error.message.removeprefix("Value error, ")
+    faults: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    given = faults[0].get("input") if faults else "this"
+    return f"`{given}` is not {'an' if found[1] == 'integer' else 'a'} {found[1]}"
+
+
 def _show_use(error: typer.BadParameter) -> str:
-    """How an option is given, by its default; or an argument, by the command's example."""
+    """How an option is given, by its choices, its default or its type; or an argument, by the command's example."""
     option, default = error.param and error.param.opts[-1], getattr(error.param, "default", None)
-    if option and option.startswith("-"):
-        return f"{option} {'VALUE' if default is None or callable(default) else default}"
-    _, _, example = ((error.ctx and error.ctx.command.help) or "").partition("Example: ")
+    if option and option.startswith("-") and error.message:  # without one it is missing
+        choice = re.search(r"is not one of '([^']+)'", error.message)
+        typed = next((value for kind, value in EXAMPLES.items() if f"valid {kind}" in str(error.__cause__)), "VALUE")
+        return f"{option} {choice[1] if choice else typed if default is None or callable(default) else default}"
+    return _show_example(error.ctx and error.ctx.command)
+
+
+def _place_extra(error: Any, extra: str) -> str:  # noqa: ANN401 - Typer's own class
+    """Which option an argument that stands alone was meant for: a machine's file, or a domain's."""
+    options = {option for param in error.ctx.command.params for option in param.opts}
+    wanted = "--machine" if "--machine" in options else "--domain"
+    return f"{wanted} {extra}" if wanted in options else _show_example(error.ctx.command)
+
+
+def _show_example(command: Any) -> str:  # noqa: ANN401 - Typer's own class
+    """The example in a command's help."""
+    _, _, example = ((command and command.help) or "").partition("Example: ")
     return f"as in: {example.partition(chr(10))[0]}" if example else "see --help"
 
 

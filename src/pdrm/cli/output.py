@@ -98,7 +98,16 @@ def name_runs(runs: list[Path] | None) -> list[Path]:
 
 def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value
     """Print all errors for programs, and end the command with exit code 2."""
-    errors = [{"code": one.code, **_place(one.where), "message": one.message, "fix": one.fix} for one in error.errors]
+    errors = [
+        {
+            "code": one.code,
+            "file": None if one.where is None else one.where.file,
+            **_place(one.where),
+            "message": one.message,
+            "fix": one.fix,
+        }
+        for one in error.errors
+    ]
     print_json({"ok": False, "errors": errors, **more})
     raise typer.Exit(2) from error
 

@@ -23,7 +23,7 @@ LONGEST_SHOWN = 12
 def solve(
     domain: Annotated[str, typer.Argument(help="A domain of the catalogue, or a domain's file.")],
     machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
-    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for the domain]")] = None,
+    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
     stack: Annotated[str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")] = None,
     state: Annotated[int | None, typer.Option(help="The environment state's number. [the first start's]")] = None,
     machine_state: Annotated[

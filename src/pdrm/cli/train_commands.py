@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
-from pdrm.errors import BadSetting, ConflictingOptions, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -26,8 +26,10 @@ from pdrm.learning.agents import (
     kind_of,
     parse_setting,
 )
+from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
+    from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.learning.agents import Agent
     from pdrm.learning.run import Run
     from pdrm.task import Task
@@ -297,28 +299,37 @@ ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 """What `pdrm domains --sort` goes by; a continuous domain is larger than any other."""
 
 
+SHOWN_STATES = 200
+"""States that are printed; with --json all are."""
+
+
 def domains(
-    name: Annotated[str | None, typer.Argument(help="A domain; without one, all are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A domain, or the file of your own; without one, all are listed.")
+    ] = None,
     sort: Annotated[str | None, typer.Option(help="List by name, or by size (states, the fewest first).")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the domains, or show one of them: its size and the machine it goes with.
+    """List the domains, or show one: its map, its starts, and its states by number, with what a step into each emits.
 
     Example: pdrm domains maze-5x5
     """
+    from pdrm.domains.domain_files import find_domain
     from pdrm.domains.paper_domains import names
     from pdrm.domains.water import SIDES
+    from pdrm.files import means_name
 
     known = [*names(), *SIDES]
-    if name is not None and name not in known:
+    if name is not None and name not in known and means_name(name, known):
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
     if sort is not None and sort not in ORDERS:
-        raise BadSetting(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
-    rows = [_describe_domain(one) for one in known if name in (None, one)]
+        raise UnknownChoice(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
+    one = None if name is None or name in SIDES else find_domain(name)
+    rows = [_describe_domain(word) for word in known if name in (None, word)] if one is None else [_summarise(one)]
     if sort is not None:
         rows.sort(key=ORDERS[sort])
     if as_json:
-        print_json(rows if name is None else rows[0])
+        print_json(rows if name is None else {**rows[0], **({} if one is None else _list_states(one))})
         return
     for row in rows:
         size = (
@@ -327,8 +338,55 @@ def domains(
             else f"{row['states']:>7} state{'s' if row['states'] != 1 else ' '}"
         )
         limit = f"limit {row['step_limit']:<6}"
-        typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} machine {row['machine']}")
-    next_command(f"pdrm train {name or 'letter'}")
+        machine = f"machine {row['machine']}" if row["machine"] else "no machine of its own"
+        typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} {machine}")
+    if one is not None:
+        _print_states(one)
+    own = "" if name is None or rows[0]["machine"] else " --machine task.pdrm"
+    next_command(f"pdrm train {{}}{own}", name or "letter")
+
+
+def _print_states(domain: FiniteDomain) -> None:
+    """The map, and the states with their numbers."""
+    from pdrm.domains.pictures import draw_text
+
+    facts = _list_states(domain)
+    if domain.picture is not None:
+        typer.echo(f"\n{draw_text(domain, facts['starts'][0]['state'])}")
+    typer.echo(f"\nactions: {' '.join(domain.actions)}; events: {' '.join(domain.events) or '(none)'}")
+    for start in facts["starts"][:SHOWN_STATES]:
+        label = "" if start["label"] is None else f", emits {label_text(frozenset(start['label']))}"
+        typer.echo(
+            f"starts in state {start['state']}, {domain.describe(start['state'])} (chance {start['chance']:.3g}){label}"
+        )
+    wide = max(map(len, domain.state_names[:SHOWN_STATES]))
+    typer.echo("states, and the events that a step into each can emit:")
+    for number, state in enumerate(facts["state_list"][:SHOWN_STATES]):
+        ends = "  (ends the episode)" if state["terminal"] else ""
+        typer.echo(f"{number:>6}  {state['name']:<{wide}}  {' '.join(state['emits'])}{ends}".rstrip())
+    if domain.states > SHOWN_STATES:
+        typer.echo(f"     …  ({domain.states:,} states; --json lists them all)")
+
+
+def _list_states(domain: FiniteDomain) -> dict[str, Any]:
+    """The starts and the states for programs."""
+    arrays = domain.arrays
+    emits = [set[str]() for _ in range(domain.states)]
+    for state, label in {
+        *zip(arrays.next[arrays.probability > 0].tolist(), arrays.label[arrays.probability > 0].tolist(), strict=True)
+    }:
+        emits[state] |= domain.labels[label]
+    columns = arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist()
+    starts = [
+        {"state": state, "chance": chance, "label": None if label < 0 else sorted(domain.labels[label])}
+        for state, chance, label in zip(*columns, strict=True)
+    ]
+    described = zip(domain.state_names, emits, arrays.terminal.tolist(), strict=True)
+    states = [
+        {"name": name, "emits": [event for event in domain.events if event in found], "terminal": terminal}
+        for name, found, terminal in described
+    ]
+    return {"starts": starts, "state_list": states}
 
 
 def _describe_domain(name: str) -> dict[str, Any]:
@@ -339,5 +397,8 @@ def _describe_domain(name: str) -> dict[str, Any]:
     if name in SIDES:
         facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
         return {"name": name, **facts, "machine": "water"}
-    found = domain(name)
-    return {key: getattr(found, key) for key in ("name", "states", "actions", "events", "step_limit", "machine")}
+    return _summarise(domain(name))
+
+
+def _summarise(domain: FiniteDomain) -> dict[str, Any]:
+    return {key: getattr(domain, key) for key in ("name", "states", "actions", "events", "step_limit", "machine")}

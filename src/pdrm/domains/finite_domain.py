@@ -6,13 +6,14 @@ names of states, actions and events, the step limit, how to draw a state, and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadArrays, BadDomainSetting, explain_arguments
+from pdrm.errors import BadArrays, BadDomainSetting, Where, explain_arguments
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
@@ -132,6 +133,8 @@ class FiniteDomain(Displayed):
     """The highest return of an episode with that machine, undiscounted, where known."""
     tests: tuple[FiniteDomain, ...] = ()
     """The domains that test what is learnt here, with the same states, actions and labels; none means this one."""
+    sources: Mapping[str, Where] = field(default_factory=dict)
+    """Where in a map file each event comes from, for messages; it is not saved."""
 
     def __post_init__(self) -> None:
         check_words(self.name, self.labels, self.events)
@@ -260,11 +263,11 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
     """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
     _check_kinds(name, arrays)
     outcomes, starts = arrays.next.shape[2], len(arrays.start_state)
-    for field, (_, axes) in ARRAY_TYPES.items():
-        shape = (starts,) if field.startswith("start_") else (states, actions, outcomes)[:axes]
-        found = getattr(arrays, field).shape
+    for array, (_, axes) in ARRAY_TYPES.items():
+        shape = (starts,) if array.startswith("start_") else (states, actions, outcomes)[:axes]
+        found = getattr(arrays, array).shape
         if found != shape:
-            raise BadArrays(f"domain `{name}`: `{field}` has shape {found}, not {shape}", fix="make the shapes agree")
+            raise BadArrays(f"domain `{name}`: `{array}` has shape {found}, not {shape}", fix="make the shapes agree")
     if min(states, actions, outcomes, starts) < 1:
         fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
         raise BadArrays(fault, fix="give at least one of each")
@@ -293,11 +296,11 @@ def _compare_labels(labels: tuple[Label, ...], others: tuple[Label, ...]) -> str
 
 
 def _check_kinds(name: str, arrays: DomainArrays) -> None:
-    for field, (kind, axes) in ARRAY_TYPES.items():
-        array = getattr(arrays, field)
+    for called, (kind, axes) in ARRAY_TYPES.items():
+        array = getattr(arrays, called)
         found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
         if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
-            fault = f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} with {axes} axes"
+            fault = f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} with {axes} axes"
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
 
 

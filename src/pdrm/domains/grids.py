@@ -16,13 +16,25 @@ from typing import Unpack
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import NoStart, NotUtf8, RaggedMap, TooLarge, UnknownPlace, UnreachablePlace, Where, explain_arguments
+from pdrm.errors import (
+    BadDomainSetting,
+    NoStart,
+    NotUtf8,
+    RaggedMap,
+    TooLarge,
+    UnknownPlace,
+    UnreachablePlace,
+    Where,
+    explain_arguments,
+)
 from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
 
 START = "@"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
+"""Of each direction, the two at right angles to it."""
 LARGEST = 1_000
 """Rows or columns of a map at most."""
 Cell = tuple[int, int]
@@ -124,7 +136,10 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     if missing:
         raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places")
     if not starts:
-        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=f"put `{START}` on a floor cell")
+        shown = next((letter for letter in "".join(rows) if letter not in (WALL, FLOOR)), "")
+        also = f", or say that one begins at `{shown}`: `start {shown}` (in Python start={shown!r})" if shown else ""
+        fix = f"put `{START}` on a floor cell{also}"
+        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=fix)
     grid = GridMap(rows, cells, starts)
     for origin in starts:
         _check_reachable(grid, origin, lines, file)
@@ -172,6 +187,7 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     standing: bool = False,
     bump: Iterable[str] | None = None,
     step_reward: float = 0.0,
+    slip: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
     more_events: Sequence[str] = (),
     **words: Unpack[OptionalFields],
@@ -180,7 +196,8 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
 
     Options: `directions`, every action emits its direction, also against a wall; `standing`, a place emits its event on
     every step that ends there, not only on entering; `bump`, what a step against a wall emits in place of all that
-    (None: no difference); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
+    (None: no difference); `slip`, how likely a step goes to one of the two sides, each equally likely, instead of the way it
+    was meant (2/3 is Gymnasium's FrozenLake; the label is that of the way it goes); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
 
     >>> kitchen = grid_domain("kitchen", parse_map("@.c", places="c"), {"c": "coffee"}, step_limit=20)
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
@@ -190,6 +207,7 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
         if not grid.places(letter):
             fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
             raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
+    check_slip(slip)
     bumped = None if bump is None else frozenset(bump)
     own = (*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ()))
 
@@ -199,9 +217,13 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
         event = places.get(grid.at(there)) if standing or there != cell else None
         return frozenset(({DIRECTIONS[action]} if directions else set()) | ({event} if event else set()))
 
+    def go(cell: Cell, way: int, probability: float) -> Outcome:
+        there = grid.beside(cell, way)
+        return Outcome(there, probability, label(cell, there, way), step_reward)
+
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
-        there = grid.beside(cell, action)
-        return [Outcome(there, label=label(cell, there, action), reward=step_reward)]
+        ways = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
+        return [go(cell, way, chance) for way, chance in ways.items() if chance > 0]
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
@@ -209,6 +231,14 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     words.setdefault("picture", Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells))
     events = tuple(dict.fromkeys((*own, *more_events)))
     return from_outcomes(name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words)
+
+
+def check_slip(slip: float) -> None:
+    """Raise unless it is a probability."""
+    if not 0 <= slip <= 1:
+        raise BadDomainSetting(
+            f"`slip` is {slip:g}, not a probability from 0 to 1", fix="slip 0.2 (in Python slip=0.2)"
+        )
 
 
 def cell_name(cell: Cell) -> str:

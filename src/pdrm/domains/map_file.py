@@ -4,6 +4,7 @@
     place       k key     // entering a cell that shows k emits the event `key`
     start       k         // an episode may begin there (and at `@`)
     directions  yes       // every move emits its direction: u, d, l or r
+    slip        0.2       // how likely a move goes astray, to one of the two sides
 
 Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
 """
@@ -12,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from math import isfinite, nan
+from re import finditer
 from typing import Any
 
 from pdrm.domains.finite_domain import FLOOR, MOST_STEPS, WALL, FiniteDomain, check_range
-from pdrm.domains.grids import DIRECTIONS, START, grid_domain, parse_map
-from pdrm.errors import BadDomainSetting, PdrmError, Where, did_you_mean
+from pdrm.domains.grids import DIRECTIONS, START, check_slip, grid_domain, parse_map
+from pdrm.errors import BadDomainSetting, PdrmError, UnknownPlace, Where, did_you_mean
 
 STEP_LIMIT = 300
 """Of a map that does not say."""
@@ -35,20 +38,20 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     """
     _refuse_machine(text, file)
     rows, given = list[str](), dict[str, Any]()
-    places = dict[str, str]()
+    places, settings = dict[str, str](), list[Where]()
     for number, line in enumerate(text.splitlines(), 1):
-        written = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
-        words = written.split()
-        rows.append(
-            written if len(words) == 1 else ""
-        )  # a setting leaves an empty row, so that lines keep their numbers
+        words = [] if line.startswith(COMMENT) else _split(line)
+        # A setting leaves an empty row, so that lines keep their numbers.
+        rows.append(line.partition(f" {COMMENT}")[0].rstrip() if len(words) == 1 else "")
         if len(words) > 1:
+            where = Where(file, number, line.index(words[0]) + 1, line, len(words[0]))
+            settings.append(where)
             try:
                 _set(words[0], words[1:], given, places)
             except PdrmError as error:
-                where = Where(file, number, line.index(words[0]) + 1, line, len(words[0]))
                 raise type(error)(error.message, where=where, fix=error.fix) from error
     drawn = [letter for letter in "".join(rows).strip() if letter not in (WALL, FLOOR, START)]
+    _check_drawn(settings, "".join(rows))
     emits = {**dict(zip(drawn, drawn, strict=True)), **places}  # a character emits itself unless told otherwise
     if given.get("directions"):
         for letter, event in emits.items():
@@ -57,7 +60,42 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
                 raise BadDomainSetting(fault, fix=f"place {letter} EVENT")
     grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
     called, limit = given.pop("name", name), given.pop("step_limit", STEP_LIMIT)
-    return grid_domain(called, grid, emits, step_limit=limit, **given)
+    sources = _find_sources(settings, rows, file)
+    return grid_domain(called, grid, emits, step_limit=limit, sources=sources, **given)
+
+
+def _check_drawn(settings: list[Where], drawn: str) -> None:
+    """Refuse a place or a start that the map does not show; a file without a map has another fault."""
+    for where in settings:
+        keyword, *words = _split(where.text)
+        for letter in words[:1] if keyword == "place" else words if keyword == "start" else []:
+            if letter not in drawn and drawn:
+                fix = f"draw `{letter}` where it is, or remove this line"
+                raise UnknownPlace(f"the map does not show `{letter}`", where=_point_at(where, letter), fix=fix)
+
+
+def _find_sources(settings: list[Where], rows: list[str], file: str) -> dict[str, Where]:
+    """Where each event comes from: the line that names it, else the first cell that shows it."""
+    found = dict[str, Where]()
+    for where in settings:
+        keyword, *words = _split(where.text)
+        named = {"place": words[1:], "bump": words, "directions": DIRECTIONS}.get(keyword, ())
+        found |= {event: _point_at(where, event) for event in named if event not in found}
+    for number, row in enumerate(rows, 1):
+        for column, letter in enumerate(row, 1):
+            found.setdefault(letter, Where(file, number, column, row))
+    return found
+
+
+def _split(line: str) -> list[str]:
+    """The words of a line without its comment."""
+    return line.partition(f" {COMMENT}")[0].split()
+
+
+def _point_at(where: Where, word: str) -> Where:
+    """The last place in a line where a word stands; the line's keyword where it does not."""
+    found = [one.start() for one in finditer(r"\S+", where.text.partition(f" {COMMENT}")[0]) if one[0] == word]
+    return replace(where, column=found[-1] + 1, width=len(word)) if found else where
 
 
 def _refuse_machine(text: str, file: str) -> None:
@@ -80,9 +118,22 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
             raise BadDomainSetting(f"`{letter}` emits `{places[letter]}` already", fix=fix)
         places[letter] = event
         return
+    if keyword.startswith((WALL, FLOOR, START)):
+        fault = (
+            "a row of the map has blanks in it"
+            if len(keyword) > 1
+            else "this is neither a row of the map nor a setting"
+        )
+        fix = f"draw floor as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`, because `{WALL}` is a wall"
+        raise BadDomainSetting(fault, fix=fix)
     if keyword not in SETTINGS:
-        fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
+        if keyword.rstrip(":=") in ("place", *SETTINGS):
+            fix = f"{keyword.rstrip(':=')} {' '.join(words)}"
+        else:
+            fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
         raise BadDomainSetting(f"a map has no setting `{keyword}`", fix=fix)
+    if words[0] in ("=", ":"):
+        raise BadDomainSetting(f"`{words[0]}` does not belong here", fix=f"{keyword} {' '.join(words[1:])}")
     if keyword in given:
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
     given[keyword] = SETTINGS[keyword](keyword, words)
@@ -126,7 +177,13 @@ def _number(keyword: str, words: list[str]) -> float:
     with suppress(ValueError):
         value = float(" ".join(words))
     if not isfinite(value):
-        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=f"{keyword} -0.1")
+        fix = f"{keyword} {0.2 if keyword == 'slip' else -0.1}"
+        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`, not a number", fix=fix)
+    return value
+
+
+def _slip(keyword: str, words: list[str]) -> float:
+    check_slip(value := _number(keyword, words))
     return value
 
 
@@ -136,6 +193,7 @@ SETTINGS: dict[str, Callable[[str, list[str]], Any]] = {
     "start": _letters,
     "directions": _switch,
     "standing": _switch,
+    "slip": _slip,
     "bump": lambda _, words: tuple(words),
     "step_reward": _number,
     "machine": _name,

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, Label, Picture
-from pdrm.errors import BadArrays, explain_arguments
+from pdrm.errors import BadArrays, Where, explain_arguments
 
 State = TypeVar("State", bound=Hashable)
 
@@ -55,6 +55,7 @@ class OptionalFields(TypedDict, total=False):
     lowest: float | None
     highest: float | None
     tests: tuple[FiniteDomain, ...]
+    sources: Mapping[str, Where]
 
 
 @explain_arguments

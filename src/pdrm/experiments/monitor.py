@@ -16,6 +16,8 @@ from pdrm.progress import duration, say, show_progress
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SHOWN_RUNS = 2
+SECONDS_WITHOUT_NEWS = 3.0
+"""After which it is said why."""
 
 
 @dataclass(slots=True)
@@ -81,8 +83,15 @@ class Monitor:
             f"running {shown}{more}" if shown else "",
             f"{len(self.failed)} failed" if self.failed else "",
             "" if left is None or len(self.done) == len(self.runs) else f"about {duration(left)} left",
+            self._explain_wait(),
         )
         return "; ".join(part for part in parts if part)
+
+    def _explain_wait(self) -> str:
+        """Why nothing may have happened yet."""
+        waits = self.under_way and not self.shares and self.done == self.before
+        late = time.time() - self.began > SECONDS_WITHOUT_NEWS
+        return "the first run after an installation is compiled first, for up to a minute" if waits and late else ""
 
 
 @contextmanager

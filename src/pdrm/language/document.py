@@ -7,7 +7,7 @@ finds out which of the three kinds of machine it describes and builds that, or r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
+from pdrm.language.source import COMMENTS
 from pdrm.language.syntax import Word, number_of
 from pdrm.limits import MOST_RULES, spend
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
@@ -65,6 +66,8 @@ class Document:
     headers: list[Header] = field(default_factory=list)
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
+    loops: dict[int, dict[str, set[str]]] = field(default_factory=dict)
+    """The variables of the `for` blocks that a line stands in, and the values that they take there, by the line's number."""
     _noted: set[tuple[str, Where | None]] = field(default_factory=set)
 
     def add_header(self, header: Header) -> None:
@@ -108,6 +111,24 @@ class Document:
             places = [word.where for header in self.headers for word in header.words if word.text == error.word]
             first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
             error.where = places[-1] if places else first
+        return self._explain_variable(error)
+
+    def _explain_variable(self, error: PdrmError) -> PdrmError:
+        """Say that a variable of a `for` stands for whole words only, where a name was meant to be made with one."""
+        used = {name for rule in self.rules for name in (rule.source, rule.target)}
+        line = 0 if error.where is None else error.where.line
+        for number, variables in self.loops.items():
+            for variable, values in variables.items():
+                begun = [variable] if number == line else [one for one in values if error.word != one]
+                made = [error.word.removeprefix(one) for one in begun if error.word.startswith(one)]
+                if any(rest and (number == line or f"{variable}{rest}" in used) for rest in made):
+                    rest, value = made[0], min(values)
+                    name = f"{variable}{rest}"
+                    error.fix = (
+                        f"`{variable}` is a `for` variable, and a variable replaces whole words only, not a part of `{name}`:"
+                        f" use a map, `map f {value}:{value}{rest} …` above the `for`, and write `f({variable})`"
+                    )
+                    return error
         return error
 
 
@@ -166,9 +187,29 @@ def build(document: Document, name: str) -> AnyMachine:
         raise_all(document.errors)
         return _Building(document, name).machine()
     except PdrmError as error:
-        located = [document.locate(one) for one in error.errors]
-        raise_all(sorted(located, key=lambda one: (one.where.line, one.where.column) if one.where else (0, 0)))
+        located = sorted(
+            map(document.locate, error.errors),
+            key=lambda one: (one.where.line, one.where.column) if one.where else (0, 0),
+        )
+        raise_all(_join_alike(located, document.loops))
         raise
+
+
+def _join_alike(errors: list[PdrmError], loops: Collection[int]) -> Iterator[PdrmError]:
+    """One error for each place: a line in a `for` stands for many rules, which all have its fault."""
+
+    def identify(error: PdrmError) -> tuple[str, Where | None, str]:
+        looped = error.where is not None and error.where.line in loops
+        return error.code, error.where, "" if looped else error.message
+
+    places: dict[tuple[str, Where | None, str], list[PdrmError]] = {}
+    for error in errors:
+        places.setdefault(identify(error), []).append(error)
+    for first, *others in places.values():
+        more = len({one.message for one in others} - {first.message})
+        if more:
+            first.message += f"; and {more} more from this line of a `for`"
+        yield first
 
 
 class _Building:
@@ -228,7 +269,8 @@ class _Building:
         if len(line.words) != 1:
             where = line.words[1].where if line.words else line.keyword.where
             fault = f"`{keyword}` takes one word, not {len(line.words)}"
-            self._fault(CannotRead(fault, where=where, fix=f"write `{keyword} WORD`"))
+            comment = any(word.text.startswith("#") for word in line.words[1:])
+            self._fault(CannotRead(fault, where=where, fix=COMMENTS if comment else f"write `{keyword} WORD`"))
             return None
         return line.words[0]
 
@@ -247,7 +289,8 @@ class _Building:
                     return Otherwise("stay", None, number_of(reward, line.words[1].where), where)
                 case ["go", state, reward]:
                     return Otherwise("go", state, number_of(reward, line.words[2].where), where)
-            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
+            comment = any(word.text.startswith("#") for word in line.words)
+            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=COMMENTS if comment else fix))
         except PdrmError as error:
             self._fault(error)
         return Otherwise.error()

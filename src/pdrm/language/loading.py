@@ -176,9 +176,9 @@ def parse_word(text: str) -> list[Label]:
     for found in re.finditer(r"\S+", text):
         part = found[0]
         events = [] if part == EMPTY else part.split("+")
-        if not all(events):
+        if not all(NAME.fullmatch(event) for event in events):
             where = Where("<word>", 1, found.start() + 1, text, len(part))
-            fix = "join events by `+` as in `d+t`; `-` is the empty label"
+            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
             raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
         labels.append(frozenset(events))
     return labels

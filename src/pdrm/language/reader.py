@@ -21,7 +21,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
-from pdrm.language.source import Line, split_lines
+from pdrm.language.source import COMMENTS, Line, split_lines
 from pdrm.language.syntax import Node, guard_of, number_of, parse_line, place_of, word_of
 from pdrm.limits import DEEPEST, spend
 
@@ -84,6 +84,14 @@ class _BlockReading:
 
 # --- From blocks to a document
 
+OTHER_KEYWORDS = {
+    **dict.fromkeys(("initial", "init", "begin"), "start"),
+    **dict.fromkeys(("accept", "accepting", "end", "terminal", "goal"), "final"),
+    **dict.fromkeys(("alphabet", "labels", "propositions", "symbols"), "events"),
+    **dict.fromkeys(("else", "default"), "otherwise"),
+    **dict.fromkeys(("machine", "task"), "name"),
+}
+"""What other languages call our keywords."""
 NOT_VARIABLES = ("z", "eps", "true", "false")
 
 _RuleParts = tuple[Node, Node, Node, Node | None, Node | None, Node]
@@ -142,8 +150,9 @@ class _Reading:
     def _header(self, line: Line, node: Node) -> None:
         keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
         if keyword.text not in KEYWORDS:
-            comment = "a comment starts with `//`, because `#` is a stack symbol"
-            fix = comment if keyword.text.startswith("#") else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            ours = OTHER_KEYWORDS.get(keyword.text.casefold())
+            fix = f"write `{ours}`" if ours else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            fix = COMMENTS if keyword.text.startswith("#") else fix
             raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
         self.document.add_header(Header(keyword, tuple(words)))
 
@@ -184,6 +193,8 @@ class _Reading:
 
     def _rule(self, line: Line, node: Node, values: Values) -> None:
         source, target, guard, look, change, reward = cast("_RuleParts", node.children)
+        for variable, value in values.items():
+            self.document.loops.setdefault(line.number, {}).setdefault(variable, set()).add(value)
         paid = self._term(line, reward, values)
         self.document.add_rule(
             RuleSpec(

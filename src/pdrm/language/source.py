@@ -10,6 +10,8 @@ from pdrm.files import read_beginning
 from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
 COMMENT = "//"
+COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
+"""What to say of a comment that begins with another sign."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 from lark.tree import Meta
 
 from pdrm.errors import BadReward, CannotRead, Where
-from pdrm.language.source import Line, check_depth
+from pdrm.language.source import COMMENTS, Line, check_depth
 from pdrm.limits import spend
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.rewards import read_decimal
@@ -212,7 +212,10 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
     names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
     expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
-    fix = _spell_formula(line.code, shape) or f"write {SHAPES[shape]}"
+    fix = _spell_formula(line.code, shape) or _spell_words(line.code, shape) or f"write {SHAPES[shape]}"
+    complete = "$END" in names and line.code[column - 1 :].startswith("#")
+    if complete or line.code.lstrip().startswith(("#", "--", ";", "/*")):
+        fix = COMMENTS
     return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=fix)
 
 
@@ -229,6 +232,21 @@ def _spell_formula(code: str, shape: str) -> str:
     for foreign, sign in FOREIGN:
         said = foreign.sub(sign, said)
     return "" if said == formula else f"write `{said}`: & is and, | is or, ! is not"
+
+
+def _spell_words(code: str, shape: str) -> str:
+    """What to write for a header with the punctuation of another language, or for a number with a comma; nothing where it has neither.
+
+    >>> _spell_words("events: a, b", "header"), _spell_words("u -> v : a, 0,5", "rule")
+    ('write `events a b`: only blanks stand between words', 'write `0.5`, with a point')
+    """
+    header = shape == "header" or (
+        re.match(r"\s*[a-z]+\s*:", code) is not None and "->" not in code and "/" not in code
+    )
+    if header and (plain := " ".join(re.split(r"[\s:,;=\[\]{}()]+", code)).strip()) != code.strip():
+        return f"write `{plain[:80]}`: only blanks stand between words"
+    comma = re.search(r", *([+-]?\d+),(\d+)$", code) if shape == "rule" else None
+    return f"write `{comma[1]}.{comma[2]}`, with a point" if comma else ""
 
 
 def number_of(text: str, where: Where, what: str = "a reward") -> float:

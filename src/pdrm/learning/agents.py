@@ -694,6 +694,17 @@ AGENTS: dict[str, type[Agent]] = {
     for kind in (QLearning, CpRM, Hierarchical, Summary, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
 }
 """Every agent, by its name."""
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("a2c", "a3c", "ars", "ddpg", "impala", "qr-dqn", "qrdqn", "rainbow", "reinforce", "td3", "tqc", "trpo"),
+        "the deep agents here are `ppo` and `dqn`, and `sac` for continuous actions",
+    ),
+    **dict.fromkeys(
+        ("sarsa", "q-learning", "q_learning", "tabular"), "the tables here are `q` (Q-learning) and `cprm`"
+    ),
+}
+"""What to choose in place of agents that other libraries have."""
+
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
 """What is trained where no agent is named: in finite domains, and in WaterWorld."""
 
@@ -814,7 +825,7 @@ def kind_of(name: str) -> type[Agent]:
     """The kind of agent that has this name."""
     if name not in AGENTS:
         classes = {kind.__name__.casefold(): agent for agent, kind in AGENTS.items()}
-        fix = did_you_mean(classes.get(str(name).casefold(), str(name)), AGENTS)
+        fix = ELSEWHERE.get(str(name).casefold()) or did_you_mean(classes.get(str(name).casefold(), str(name)), AGENTS)
         raise UnknownAgent(f"no agent is called `{name}`", fix=fix)
     return AGENTS[name]
 

@@ -27,7 +27,7 @@ from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.checks.determinism import Meeting, Reading, find_clashes
 from pdrm.machines.checks.findings import inspect_pushdown
 from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.checks.wellformed import RESERVED, find_bad_names, find_faults
+from pdrm.machines.checks.wellformed import ANYTHING, NOTHING, RESERVED, find_bad_names, find_faults
 from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
@@ -159,7 +159,7 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
     for rule in machine.transitions:
         unknown = [rule.top] if rule.top not in known else []
         for symbol in [*unknown, *dict.fromkeys(rule.push)]:
-            if symbol == ANY and rule.top != ANY:
+            if symbol == ANY and rule.top != ANY and not unknown:
                 yield UnknownSymbol(
                     f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
                     where=rule.where,
@@ -168,7 +168,16 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
                 )
             elif symbol not in known or symbol == NONE:
                 fault = f"`{symbol}` is not a stack symbol: rule {rule}"
-                yield UnknownSymbol(fault, where=rule.where, fix=did_you_mean(symbol, machine.stack), word=symbol)
+                fix = did_you_mean(symbol, machine.stack)
+                if symbol.strip("\"'") in machine.stack:
+                    fix = "write it without quotes"
+                elif symbol.casefold() == "pop":
+                    fix = f"to pop, push nothing: `{rule.top} / eps`"
+                elif symbol.casefold() in NOTHING:
+                    fix = "write `eps`, which looks at no symbol (before the slash) or pushes none (after it)"
+                elif symbol.casefold() in (*ANYTHING, ANY):
+                    fix = f"any symbol is written `{ANY}`"
+                yield UnknownSymbol(fault, where=rule.where, fix=fix, word=symbol)
 
 
 def _find_pushdown_clashes(machine: PushdownRewardMachine) -> list[Nondeterministic | TooManyCases]:

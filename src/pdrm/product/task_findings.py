@@ -50,7 +50,7 @@ def inspect_task(task: Task) -> list[Finding]:
     >>> from pdrm.language.loading import parse
     >>> machine = parse('''
     ... name both-paid
-    ... events u d t
+    ... events u d l r t x
     ... stack # a
     ... start s
     ... final done
@@ -92,12 +92,12 @@ def inspect_task(task: Task) -> list[Finding]:
 
 
 def warn_of_tasks(*tasks: Task) -> None:
-    """Warn of what is more often a mistake, where Python's own warnings go, once for each task. The catalogue's have nothing of it.
+    r"""Warn of what is more often a mistake, where Python's own warnings go, once for each task. The catalogue's have nothing of it.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
-    ...     warn_of_tasks(Task("letter"), Task("letter", "anbn"))
+    ...     warn_of_tasks(Task("letter"), Task("letter", "events A B C D\nstart u\nfinal e\notherwise stay 0\nu -> e : D, 1"))
     >>> [one.message.code for one in found]
     ['W0609', 'W0608']
     """

@@ -18,7 +18,7 @@ from pdrm.errors import Nondeterministic, TooManyCases
 from pdrm.limits import spend
 from pdrm.machines.alphabet import Alphabet, Cube
 from pdrm.machines.checks.wellformed import Machine
-from pdrm.machines.guards import label_text
+from pdrm.machines.guards import Event, label_text
 from pdrm.machines.transitions import Rule
 
 MOST_REPORTED = 5
@@ -74,12 +74,8 @@ def find_clashes(
                 faults.append(TooManyCases(error.message, where=rule.where, fix=error.fix))
         if len(readings) > 1:
             pairs = (clash for meeting in meetings(readings) for clash in _find_pairs(machine.alphabet, meeting))
-            for (one, other), case in sorted(
-                islice(pairs, MOST_FOUND), key=lambda pair: (pair[0][0].number, pair[0][1].number)
-            ):
-                faults.append(
-                    _clash(one.rule, other.rule, case, silent_fix if one.rule.silent != other.rule.silent else fix)
-                )
+            found = sorted(islice(pairs, MOST_FOUND), key=lambda pair: (pair[0][0].number, pair[0][1].number))
+            faults += _report(machine, [(one.rule, other.rule, case) for (one, other), case in found], fix, silent_fix)
         if len(faults) >= MOST_REPORTED:
             break
     return faults[:MOST_REPORTED]
@@ -107,12 +103,41 @@ def _find_pairs(alphabet: Alphabet, meeting: Meeting[R]) -> Iterator[tuple[tuple
                 yield (one, other), f"label {label}{case[1]}"
 
 
-def _clash(one: Rule, other: Rule, case: str, fix: str) -> Nondeterministic:
+def _report(
+    machine: Machine[R], clashes: list[tuple[R, R, str]], fix: str, silent_fix: str
+) -> Iterator[Nondeterministic]:
+    """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
+    lines: dict[object, list[tuple[R, R, str]]] = {}
+    for one, other, case in clashes:
+        blamed = one if one.silent and not other.silent else other
+        lines.setdefault(blamed.where or len(lines), []).append((one, other, case))
+    for alike in lines.values():
+        one, other, case = alike[0]
+        if one.silent != other.silent:
+            way_out = silent_fix
+        elif one == other and one.where is not None and one.where == other.where:
+            way_out = "this line of a `for` says the same at every turn: use its variable (it replaces whole words only), or move the line out"
+        else:
+            way_out = _propose_exclusive(machine, clashes, one, other) or fix
+        yield _clash(one, other, case, way_out, len(alike) - 1)
+
+
+def _propose_exclusive(machine: Machine[R], clashes: list[tuple[R, R, str]], one: R, other: R) -> str:
+    """The line that says that events never come together, where two clashing rules read one event each."""
+    if not (isinstance(one.guard, Event) and isinstance(other.guard, Event)) or one.guard == other.guard:
+        return ""
+    read = {rule.guard.name for clash in clashes for rule in clash[:2] if isinstance(rule.guard, Event)}
+    line = f"exclusive {' '.join(event for event in machine.events if event in read)}"
+    return f"where events never come together, say so: `{line}`; else let one rule read `{other.guard} & !{one.guard}`"
+
+
+def _clash(one: Rule, other: Rule, case: str, fix: str, more: int) -> Nondeterministic:
     place = one.where and (one.where.path or f"line {one.where.line}")
     silent = one.silent != other.silent
     why = "a silent rule leaves no label to read there" if silent else "at most one rule may apply"
+    others = f"\n    (and {more} more clash{'es' * (more > 1)} of this line)" if more else ""
     return Nondeterministic(
-        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}",
+        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}{others}",
         where=other.where or one.where,
         fix=fix,
     )

@@ -47,6 +47,7 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
             *_find_paying_loops(machine, rules),
             *_find_no_pay(machine),
             *_find_lost_bottom(machine, rules),
+            *_find_buried_symbols(machine, rules),
         ]
     except TooManyCases as error:
         return [*_give_up(error), *_find_no_pay(machine)]
@@ -69,6 +70,25 @@ def _find_lost_bottom(machine: PushdownSystem, rules: Mapping[Head, list[Transit
                 said = f"`{rule}` takes the bottom symbol {bottom} away, for which `{looking[0]}` looks later"
                 fix = f"to push, write {' '.join((*rule.push, ANY))} after the slash"
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
+
+
+def _find_buried_symbols(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+    """Rules such as `z / z A`, where `z / A z` would push: at the bottom, A comes to lie below the bottom symbol.
+
+    A machine with a rule that takes the bottom symbol off by name may look there on purpose.
+    """
+    bottom = machine.stack[0]
+    if any(rule.top == bottom and bottom not in rule.push for rule in machine.transitions):
+        return
+    at_bottom = [rule for head, applying in rules.items() if head.top == bottom for rule in applying]
+    for rule in dict.fromkeys(at_bottom):
+        pushed = rule.replacement(bottom)
+        if bottom in pushed and pushed[-1] != bottom:
+            kept = ANY if ANY in rule.push else bottom
+            others = [symbol for symbol in rule.push if symbol != kept]
+            said = f"`{rule}` puts {' '.join(others)} below the bottom symbol {bottom}, where it is never seen"
+            fix = f"the new top stands leftmost: to push, write {' '.join((*others, kept))} after the slash"
+            yield Finding("W0614", f"{said}; {fix}", rule.where)
 
 
 def _list_later(machine: PushdownSystem, state: str) -> set[str]:
@@ -123,7 +143,8 @@ def _inspect(
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in mentioned:
-            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it")
+            why = "a comment starts with `//`" if event.startswith("#") else "a domain may emit it"
+            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it ({why})")
 
 
 def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
@@ -147,6 +168,11 @@ def _find_undefined_cases(
     for (state, labels), several in undefined.items():
         place = f"in state `{state}`{describe(several)}"
         yield Finding("W0602", f"{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
+    idle = machine.otherwise
+    if undefined and machine.final and idle.action == "stay" and idle.reward > 0:
+        said = f"`otherwise {idle}` pays {number_text(idle.reward)} for every step in which no rule applies"
+        fix = "pay for the step that ends the task, and `otherwise stay 0` or less"
+        yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", idle.where)
 
 
 # --- Loops that pay: a word that leads back to the configuration it began in, with a reward above 0

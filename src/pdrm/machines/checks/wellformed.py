@@ -40,6 +40,10 @@ RESERVED = ("where",)
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
 
 
+NOTHING = ("epsilon", "ε", "lambda", "λ", "empty", "nothing", "none", "null")
+ANYTHING = ("*", "_", "any", "else", "otherwise", "default")
+"""What others call `eps`; and `true`, or `z` of the stack."""
+
 R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
@@ -162,7 +166,8 @@ def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()
 def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmError]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix="remove one of them", word=name)
+            comment = " (a comment starts with `//`)" * (name == "#")
+            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix=f"remove one of them{comment}", word=name)
 
 
 def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
@@ -216,4 +221,10 @@ def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, plac
             if like
             else f"add `{event}` to the `events` line"
         )
+    if place.startswith("rule") and event.strip("\"'") in machine.events:
+        fix = "write it without quotes"
+    elif place.startswith("rule") and event.casefold() in NOTHING:
+        fix = "a silent move is written `eps`, the empty label `{}`"
+    elif place.startswith("rule") and event.casefold() in ANYTHING:
+        fix = "any label is written `true`"
     return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)
