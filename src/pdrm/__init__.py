@@ -78,7 +78,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any
     return import_module(f"pdrm.{name}") if name in CHAPTERS else _lend(name)
 
 
-lend(draw="pdrm.drawing.render", write_page="pdrm.report.build", parse_word="pdrm.language.loading")
+lend(
+    draw="pdrm.drawing.render",
+    write_page="pdrm.report.build",
+    write_own_report="pdrm.report.build",
+    parse_word="pdrm.language.loading",
+)
 
 if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
     import_module("pdrm.domains")
