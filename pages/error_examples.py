@@ -85,7 +85,7 @@ EXAMPLES = {
     + 'print(*inspect("s -> s : d, z / a z, 1\\ns -> s : u, a / eps, 1\\ns -> done : t, # / #, 1"), sep="\\n")',
     "W0607": INSPECT + 'print(*inspect("s -> done : t, # / #, -1"), sep="\\n")',
     "W0608": INSPECT + 'print(*inspect("s -> done : t & x, # / #, 1"), sep="\\n")',
-    "W0610": 'print(pdrm.errors.NeverSucceeded("none of the last 5 tests ended in `done`", fix="pdrm.train(task, pdrm.PPO.for_sparse_rewards())", shell_fix="--sparse-rewards"))',
+    "W0610": 'print(pdrm.errors.NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="pdrm.train(task, pdrm.PPO.for_sparse_rewards())", shell_fix="--sparse-rewards"))',
     "W0611": 'print(pdrm.errors.SmallImage("image", (7, 7, 3)))',
     "W0609": 'print(pdrm.product.inspect_task(pdrm.Task("letter", "anbn"))[0])',
     "W0613": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / A, 0\\nu -> f : b, # / #, 1").findings()[-1:])',

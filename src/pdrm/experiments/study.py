@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError, explain_arguments
+from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
@@ -220,9 +220,10 @@ class Results:
     """The runs that failed, and why."""
 
     def __repr__(self) -> str:
-        runs = sum(len(curves.seeds) for _, curves in self.lines)
+        counts = {"line": len(self.lines), "run": sum(len(curves.seeds) for _, curves in self.lines)}
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<Results in {self.folder}: {len(self.lines)} lines, {runs} runs{failed}>"
+        said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
+        return f"<Results in {self.folder}: {said}{failed}>"
 
     def table(self) -> Rows[ResultRow]:
         """A row for each line: how its final tests went."""
@@ -236,6 +237,10 @@ class Results:
             return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
 
         return Rows(len(self.lines), make)
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The table as a pandas `DataFrame`, where pandas is installed."""
+        return self.table().frame()
 
     def plot(self) -> Plot:
         """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook."""
@@ -311,8 +316,12 @@ def run_study(
             one.check()
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(place)
-    with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
-        failures = run_all(runs, store, chosen)
+    try:
+        with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
+            failures = run_all(runs, store, chosen)
+    except KeyboardInterrupt:
+        done = f"{sum(store.done(run.spec) for run in runs):,} of {len(runs):,} runs are done"
+        raise Interrupted(f"stopped; {done}, kept in {place}: the same line goes on from there") from None
     lines = recorded(studies, store)
     if failures and not lines:
         first = failures[0]

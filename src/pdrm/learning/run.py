@@ -24,6 +24,7 @@ from pdrm.errors import (
     BadRunFolder,
     BadSetting,
     ConflictingOptions,
+    Interrupted,
     NeverSucceeded,
     PdrmError,
     WrongKind,
@@ -45,6 +46,7 @@ from pdrm.learning.agents import (
 )
 from pdrm.learning.curve import Curve, find_successes, format_return
 from pdrm.learning.run_loop import (
+    CHECKPOINT,
     CURVE,
     FACTS,
     POLICY,
@@ -57,9 +59,10 @@ from pdrm.learning.run_loop import (
     is_done,
     no_run,
     read_json,
+    read_progress,
     read_spec,
 )
-from pdrm.progress import is_shown, show_progress
+from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
@@ -133,8 +136,8 @@ class Run:
         ends = self.curve.ends[-max(1, len(self.curve) // LAST_TESTS) :]
         if find_successes(ends, success).any():
             return None
-        tests = f"none of the last {len(ends)} tests" if len(ends) > 1 else "not one episode of the last test"
-        fault = f"{tests} ended in {' or '.join(f'`{state}`' for state in success)}"
+        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
+        fault = f"no episode of {tests} ended in {' or '.join(f'`{state}`' for state in success)}"
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
@@ -420,7 +423,10 @@ def _train_all(
         runs.append(Run(spec, root / spec.name))
         if folder is None:
             weakref.finalize(runs[-1], shutil.rmtree, root, ignore_errors=True)
-    with show_progress(chosen.total, chosen.unit, quiet=not (is_shown() if progress is None else progress)) as update:
+    shown = is_shown() if progress is None else progress
+    if shown and all(run.done for run in runs):
+        say("\n".join(f"was trained before: {run.folder}" for run in runs))
+    with show_progress(chosen.total, chosen.unit, quiet=not shown or all(run.done for run in runs)) as update:
 
         def tell(status: Status) -> None:
             facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
@@ -428,10 +434,34 @@ def _train_all(
             if watch is not None:
                 watch(status)
 
-        execute(specs, [run.folder for run in runs], tell)
+        if begun := _describe_begun(runs):
+            update(*begun)
+        try:
+            execute(specs, [run.folder for run in runs], tell)
+        except KeyboardInterrupt:
+            raise Interrupted(_describe_kept(runs, temporary=folder is None)) from None
     failed = {run.spec.seed: run.warning for run in runs if run.warning is not None}
     for warning in list(failed.values())[:1]:
         seeds = ", ".join(map(str, failed))
         told = f"{warning.message} (agent `{chosen.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
         warn_caller(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix))
     return runs
+
+
+def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
+    """How far runs are that go on from where they were stopped, and what to say of it; None: they begin."""
+    found = [read_progress(run.folder) for run in runs if not run.done and (run.folder / CHECKPOINT).exists()]
+    if not all(found) or not found:
+        return None
+    done = min(one["done"] for one in found)
+    return done, f"going on from {done / found[0]['total']:.0%}"
+
+
+def _describe_kept(runs: Sequence[Run], *, temporary: bool) -> str:
+    """What is left of runs that were stopped."""
+    kept = [run.folder for run in runs if run.done or (run.folder / CHECKPOINT).exists()]
+    if temporary:
+        return 'stopped; nothing was kept: with folder="runs" the same line would go on from there'
+    if not kept:
+        return "stopped before the first test: there is nothing to keep"
+    return f"stopped; what was learnt is in {', '.join(map(str, kept))}: the same line goes on from there"

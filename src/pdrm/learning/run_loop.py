@@ -259,7 +259,7 @@ class DeferredInterrupt:
         self._asked = True
         if parent_process() is None:  # a worker's parent has heard it too, and says what it does
             with suppress(OSError):  # not print: the signal may have come in the middle of one
-                os.write(STANDARD_ERROR, b"\nstopping after the next test, saving what was learnt ...\n")
+                os.write(STANDARD_ERROR, b"\nstopping after the next test ...\n")
 
     def raise_if_asked(self) -> None:
         """Raise the interrupt that was noted, if there was one."""
@@ -491,6 +491,14 @@ def _remove_leftovers(folder: Path) -> None:
     except OSError as error:
         fix = "check its permissions, or choose another with -o"
         raise CannotWrite(f"{folder} cannot be written to: {str(error.strerror).lower()}", fix=fix) from error
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """How far a run that is not done is: `done` and `total`, and the `return` of its last test; nothing before the first."""
+    try:
+        return parse_record((folder / PROGRESS).read_bytes())
+    except (OSError, ValueError):
+        return {}
 
 
 def is_done(folder: Path) -> bool:
