@@ -61,8 +61,8 @@ def test_an_error_shows_the_users_own_line_whatever_code_it_came_through():
         assert ": lambda: pdrm." in place
         assert first.startswith("error[E0")
     scope = {"pdrm": pdrm}
+    exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)  # noqa: S102 - a line without a text
     with pytest.raises(pdrm.PdrmError) as caught:
-        exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)  # noqa: S102 - a line without a text
         scope["ask"]()
     assert caught.value._render_traceback_()[0].endswith(': scope["ask"]()')
 

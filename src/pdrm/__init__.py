@@ -83,6 +83,7 @@ lend(
     write_page="pdrm.report.build",
     write_own_report="pdrm.report.build",
     parse_word="pdrm.language.loading",
+    wrap="pdrm.product.wrapping",
 )
 
 if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too

@@ -66,7 +66,9 @@ def find_users_line(error: BaseException) -> list[str]:
 
     homes = tuple({str(Path(__file__).parent), *get_paths().values()} - {get_paths()["data"]})
     calls = [
-        call for call in extract_tb(error.__traceback__) if not call.filename.startswith((*homes, "<string>", "<frozen"))
+        call
+        for call in extract_tb(error.__traceback__)
+        if not call.filename.startswith((*homes, "<string>", "<frozen"))
     ]
     return [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls and calls[-1].line else []
 

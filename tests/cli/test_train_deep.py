@@ -116,9 +116,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     assert tight.code == 0
     assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=152\n", tight.err)
     hint = "no episode of the last test ended in `home`\n  fix: --agent ppo --sparse-rewards; or --agent cprm"
-    assert (
-        hint.replace("the last test", "the last 2 tests") in tight.err or hint in tight.err
-    )
+    assert hint.replace("the last test", "the last 2 tests") in tight.err or hint in tight.err
     assert json.loads(pdrm(*command, "--set", "depth=8", "--json").out)[0]["cut_off"] > 0.5
     check_python(next(tmp_path.iterdir()))
 

@@ -67,7 +67,9 @@ class Monitor:
     @property
     def amount(self) -> float:
         """How many runs are done, those begun by their share."""
-        return len(self.done) + sum(share for name, share in self.shares.items() if name not in self.done | {*self.failed})
+        return len(self.done) + sum(
+            share for name, share in self.shares.items() if name not in self.done | {*self.failed}
+        )
 
     def seconds_left(self) -> float | None:
         """A guess from what was done since the beginning; before that, from the lines' own guesses; None: nothing is known."""

@@ -21,6 +21,7 @@ import numpy as np
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
+    BadPolicyFile,
     BadRunFolder,
     BadSetting,
     ConflictingOptions,
@@ -31,7 +32,7 @@ from pdrm.errors import (
     explain_arguments,
     warn_caller,
 )
-from pdrm.files import MALFORMED, describe_fault
+from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -42,6 +43,7 @@ from pdrm.learning.agents import (
     Deep,
     agent_for,
     check_known,
+    read_agent,
     resolve_seeds,
 )
 from pdrm.learning.curve import Curve, find_successes, format_return
@@ -51,6 +53,7 @@ from pdrm.learning.run_loop import (
     FACTS,
     POLICY,
     RESULT,
+    SPEC,
     TIMING,
     RunSpec,
     Status,
@@ -105,8 +108,19 @@ class Run:
     @classmethod
     @explain_arguments
     def load(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run that was trained before. folder: its own, in that given to `train`, or of `pdrm train`."""
-        return cls(read_spec(Path(folder)), Path(folder))
+        """The run that was trained before. folder: its own, or the one given to `train` or `pdrm train` where that holds one run."""
+        place = Path(folder)
+        inside = [] if (place / SPEC).exists() else [file.parent for file in place.glob(f"*/{SPEC}")]
+        found = inside[0] if len(inside) == 1 else place
+        return cls(read_spec(found), found)
+
+    @explain_arguments
+    def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
+        """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
+        there = Path(folder) / self.spec.name
+        if there.resolve() != self.folder.resolve():
+            shutil.copytree(self.folder, ensure_folder(there), dirs_exist_ok=True)
+        return Run(self.spec, there)
 
     @property
     def done(self) -> bool:
@@ -169,14 +183,10 @@ class Run:
             raise no_run(self.folder)
         if isinstance(self.spec.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-            from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
-            return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
-        policy = self._trained().policy
-        from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - as `_trained`
-
-        return replace(policy, domain=self.spec.task.finite) if isinstance(policy, TabularPolicy) else policy
+            return load_deep_policy(self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent))
+        return _place(self._trained().policy, self.spec.task.finite)
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
@@ -266,7 +276,7 @@ class Run:
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
         from pdrm.learning.evaluation import Trained  # noqa: PLC0415
-        from pdrm.learning.tabular.policy import load_policy  # noqa: PLC0415
+        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415
 
         if not (self.folder / POLICY).exists():
             raise no_run(self.folder)
@@ -275,7 +285,7 @@ class Run:
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
         settings = {"step_limit": "step_limit", "operations": "operations_per_episode", "ties": "ties"}
         known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
-        return Trained(load_policy(self.folder / POLICY), where, machine, **known)
+        return Trained(load_table(self.folder / POLICY), where, machine, **known)
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], list[bool], dict[str, Any]]:
         """Episodes of a network, all at once: returns, steps, last states, whether a limit ended them, and how often a full stack."""
@@ -290,6 +300,73 @@ class Run:
         full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
         return *columns, short.tolist(), {"cut_off": int(full.sum())}
+
+
+@explain_arguments
+def load_policy(
+    path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
+) -> AnyPolicy | SummaryPolicy | DeepPolicy:
+    """A policy that was saved: a table or networks, as its file says.
+
+    path: a run's folder, or a `.npz` file with its `.json` beside it, of a run or of `policy.save`. domain: where it was learnt,
+    for networks of a domain of one's own; None: that of the run's own record.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = train("letter", "q", k=1, episodes=200).policy.save(f"{folder}/mine.npz")
+    ...     policy = load_policy(f"{folder}/mine.npz")
+    >>> policy.act(15, "u0", ("#",)) in range(4)
+    True
+    """
+    file = Path(path)
+    if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
+        return Run.load(file if file.is_dir() else file.parent).policy
+    try:
+        description = parse_record(read_bytes(file.with_suffix(".json")))
+        about = description.get("about")
+        spec = about.get("spec") if isinstance(about, dict) else None
+        task = None if domain is not None else _task_of(spec)
+        if "pdrm_deep_policy" in description:
+            agent = read_agent(description["agent"], description["settings"])
+    except (*MALFORMED, PdrmError) as error:
+        fault = f"{file} is not a policy, or is damaged: {describe_fault(error, file.with_suffix('.json').name)}"
+        raise BadPolicyFile(fault, fix="restore a copy of it, or train again; a run's folder will do, too") from error
+    if "pdrm_deep_policy" not in description:
+        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415 - as `Run._trained`
+
+        where = domain if task is None else task.finite
+        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None)
+    import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+    from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
+
+    if task is None and domain is None:
+        fault = f"{file} was learnt in a domain of its own, which is not beside it"
+        raise BadPolicyFile(fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain')
+    found = Task(domain, description["machine"]) if task is None and domain is not None else task
+    assert found is not None and isinstance(agent, Deep)  # noqa: S101, PT018 - one of them is known
+    return load_deep_policy(file, _domain_of(found, agent))
+
+
+def _task_of(spec: Any) -> Task | None:  # noqa: ANN401 - of a file
+    """The task of a spec's record, where its domain is one of the catalogue's."""
+    where = spec.get("task") if isinstance(spec, dict) else None
+    if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
+        return None
+    return Task(where["domain"], where.get("machine"))
+
+
+def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
+    """The task's domain, with the kind of action that the agent chooses."""
+    if isinstance(task.domain, WaterWorld):
+        return replace(task.domain, continuous=agent.continuous is True)
+    return task.domain
+
+
+def _place(policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None) -> AnyPolicy | SummaryPolicy:
+    """The policy, with the domain where it was learnt."""
+    from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - with the readable policies
+
+    return replace(policy, domain=domain) if isinstance(policy, TabularPolicy) else policy
 
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:
