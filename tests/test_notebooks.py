@@ -164,6 +164,15 @@ def test_runs_and_studies_show_themselves(tmp_path):
     assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_a_film_shows_itself(tmp_path):
+    run = pdrm.train("letter", "q", k=1, episodes=200)
+    for ending in ("gif", "png"):
+        film = run.film(tmp_path / f"film.{ending}")
+        assert f"data:image/{ending};base64," in forms(film)["html"]
+        assert film["steps"] > 0
+        assert len(repr(film).replace(str(tmp_path), "")) < 80
+
+
 def test_a_policy_is_a_table_of_rows(tmp_path):
     run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
     policy, domain = run.policy, pdrm.domain("letter")

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.evaluation import Evaluation, Moment, Trained
-    from pdrm.learning.replays import Replay
+    from pdrm.learning.replays import Film, Replay
     from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
@@ -249,10 +249,9 @@ class Run:
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
     @explain_arguments
-    def film(
-        self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
-    ) -> dict[str, Any]:
-        """Film one episode without exploration, the machine's state and stack beside it; returns how it went.
+    def film(self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None) -> Film:
+        """Film one episode without exploration, the machine's state and stack beside it; returns how it went, as a dictionary that
+        shows the film in a notebook.
 
         path: a .gif, or a .png of the last moment. seed: of the episode. every: steps from picture to picture; None: 1, in
         WaterWorld 10.
@@ -271,7 +270,9 @@ class Run:
             save_picture(file, pictures[-1])
         else:
             save_film(file, pictures, milliseconds=60 if self.spec.task.continuous else 300)
-        return went
+        from pdrm.learning.replays import Film  # noqa: PLC0415 - training does not look at episodes
+
+        return Film(went, file)
 
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
