@@ -228,7 +228,7 @@ def catalogue(name: str | None = None) -> AnyMachine | list[str]:
     >>> catalogue("letter").stack
     ('#', 'A')
     >>> catalogue()[:2]
-    ['anbn', 'conversation']
+    ['anbn', 'deliver']
     """
     if name is None:
         return catalogue_names()

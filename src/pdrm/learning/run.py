@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from pdrm.errors import (
     Interrupted,
     NeverSucceeded,
     PdrmError,
-    WrongKind,
     explain_arguments,
     warn_caller,
 )
@@ -42,6 +41,7 @@ from pdrm.learning.agents import (
     CountingQ,
     Deep,
     agent_for,
+    check_agent,
     check_known,
     read_agent,
     resolve_seeds,
@@ -70,6 +70,7 @@ from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
+    from pdrm.drawing.rows import Rows
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.evaluation import Evaluation, Moment, Trained
     from pdrm.learning.replays import Film, Replay
@@ -303,6 +304,96 @@ class Run:
         return *columns, short.tolist(), {"cut_off": int(full.sum())}
 
 
+class RunRow(NamedTuple):
+    """How the final test of one of several runs went."""
+
+    seed: int
+    training: int
+    """Before that test, in the agent's unit."""
+    final_return: float
+    """The mean of its episodes."""
+    success: float
+    """The share of them that achieved the task."""
+    folder: str
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return self._asdict()
+
+
+class Runs(list[Run]):
+    """Runs that differ in their seed: a list, which a notebook shows as one table and one plot.
+
+    >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
+    >>> runs
+    <2 runs of q, k = 1, on letter, seeds 0, 1>
+    >>> runs.table()[1].seed, runs.evaluate(episodes=5)["episodes"]
+    (1, 10)
+    """
+
+    def __repr__(self) -> str:
+        if not self:
+            return "<no runs>"
+        return f"<{len(self)} run{'s' * (len(self) != 1)} of {self._describe()}>"
+
+    def _describe(self) -> str:
+        spec, seeds = self[0].spec, ", ".join(str(run.spec.seed) for run in self)
+        return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed{'s' * (len(self) != 1)} {seeds}"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
+
+        said = html("p", repr(self).strip("<>"))
+        if not self or not all(run.done for run in self):
+            return said
+        return (
+            said + self.table()._repr_html_() + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
+        )
+
+    def table(self) -> Rows[RunRow]:
+        """A row for each run: how its final test went."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+
+        def make(number: int) -> RunRow:
+            run = self[number]
+            curve, success = run.curve, run.spec.task.success
+            share = float(find_successes(curve.ends[-1:], success).mean())
+            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share, str(run.folder))
+
+        return Rows(len(self), make)
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The table as a pandas `DataFrame`, where pandas is installed."""
+        return self.table().frame()
+
+    def plot(self) -> Plot:
+        """Their curves as one figure of matplotlib: the median over the runs of the mean return of each test, and a band from the
+        25th to the 75th percentile."""
+        from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - the same
+
+        curves, spec = [run.curve for run in self], self[0].spec
+        low, middle, high = np.percentile([curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0)
+        name = self._describe().replace(f" on {spec.task.name},", "")
+        return run_plot(CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high))
+
+    @explain_arguments
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
+        """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
+        from pdrm.learning.evaluation import Evaluation  # noqa: PLC0415 - with the readable policies
+
+        each = [run.evaluate(episodes, seed) for run in self]
+        ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
+        return Evaluation(
+            domain=each[0]["domain"],
+            seeds=[run.spec.seed for run in self],
+            episodes=sum(one["episodes"] for one in each),
+            returns=[paid for one in each for paid in one["returns"]],
+            **{name: float(np.mean([one[name] for one in each])) for name in ("mean_return", "mean_steps", "success")},
+            ends=dict(ends.most_common()),
+            truncated=sum(one["truncated"] for one in each),
+        )
+
+
 @explain_arguments
 def load_policy(
     path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
@@ -431,7 +522,7 @@ def train(
     watch: Watch | None = ...,
     progress: bool | None = ...,
     **settings: Any,  # noqa: ANN401 - the agent's own
-) -> list[Run]: ...
+) -> Runs: ...
 @explain_arguments
 def train(  # noqa: PLR0913 - each is a choice of the user's
     task: TaskLike,
@@ -445,8 +536,8 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     watch: Watch | None = None,
     progress: bool | None = None,
     **settings: Any,
-) -> Run | list[Run]:
-    """Train an agent on a task; returns the run, or with `seeds` a list of runs.
+) -> Run | Runs:
+    """Train an agent on a task; returns the run, or with `seeds` a list of runs, which has a `table`, a `plot` and an `evaluate` of all.
 
     task: a `Task`, or what makes one: a domain, its name or its file. agent: settings such as `CpRM(k=1)`, or a name such as
     "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. Left out: Q-learning, in
@@ -477,53 +568,61 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     if seed:
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
-    if chosen.deep:
-        return _train_all(specs, folder, watch, progress)
-    return [run for spec in specs for run in _train_all([spec], folder, watch, progress)]
+    return Runs(_train_all(specs, folder, watch, progress))
 
 
 def _change(agent: object, settings: dict[str, Any]) -> Agent:
     """The agent with some settings changed; one that it does not have is refused."""
-    if not isinstance(agent, Agent):
-        fix = 'use a name or settings, such as "ppo" or pdrm.PPO(n_envs=8); agents of other libraries learn on pdrm.wrap(…)'
-        raise WrongKind(f"{agent!r} is not an agent of pdrm", fix=fix)
-    check_known(type(agent), settings)
-    return replace(agent, **settings)
+    chosen = check_agent(agent)
+    check_known(type(chosen), settings)
+    return replace(chosen, **settings)
 
 
 def _train_all(
     specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
 ) -> list[Run]:
-    """Train runs of one batch to the end, side by side."""
+    """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
     runs, chosen = [], specs[0].agent
     for spec in specs:
         root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
         runs.append(Run(spec, root / spec.name))
         if folder is None:
             weakref.finalize(runs[-1], shutil.rmtree, root, ignore_errors=True)
-    shown = is_shown() if progress is None else progress
-    if shown and all(run.done for run in runs):
-        say("\n".join(f"was trained before: {run.folder}" for run in runs))
-    with show_progress(chosen.total, chosen.unit, quiet=not shown or all(run.done for run in runs)) as update:
+    shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
+    if shown and len(left) < len(runs):
+        say("\n".join(f"was trained before: {run.folder}" for run in runs if run.done))
+    groups = [left] if chosen.deep else [[run] for run in left]
+    with show_progress(chosen.total * len(groups), chosen.unit, quiet=not shown or not left) as update:
 
-        def tell(status: Status) -> None:
-            facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
-            update(status.done, f"return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}")
-            if watch is not None:
-                watch(status)
+        def train_group(group: list[Run], before: int) -> None:
+            def tell(status: Status) -> None:
+                facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
+                seed = f"seed {status.spec.seed}  " * (len(runs) > 1)
+                said = f"{seed}return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}"
+                update(before + status.done, said)
+                if watch is not None:
+                    watch(status)
 
-        if begun := _describe_begun(runs):
-            update(*begun)
+            if begun := _describe_begun(group):
+                update(before + begun[0], begun[1])
+            execute([run.spec for run in group], [run.folder for run in group], tell)
+
         try:
-            execute(specs, [run.folder for run in runs], tell)
+            for place, group in enumerate(groups):
+                train_group(group, place * chosen.total)
         except KeyboardInterrupt:
             raise Interrupted(_describe_kept(runs, temporary=folder is None)) from None
+    _warn_of_failure(runs)
+    return runs
+
+
+def _warn_of_failure(runs: Sequence[Run]) -> None:
+    """Warn once, of all runs whose last tests did not achieve the task."""
     failed = {run.spec.seed: run.warning for run in runs if run.warning is not None}
     for warning in list(failed.values())[:1]:
         seeds = ", ".join(map(str, failed))
-        told = f"{warning.message} (agent `{chosen.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
+        told = f"{warning.message} (agent `{runs[0].spec.agent.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
         warn_caller(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix))
-    return runs
 
 
 def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
