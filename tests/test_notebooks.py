@@ -9,7 +9,7 @@ import pytest
 
 import pdrm
 from pdrm.drawing.rows import Rows
-from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
+from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
 from pdrm.experiments import execution
 from pdrm.progress import _NotebookBar, _show_in_notebook
 
@@ -91,6 +91,13 @@ def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path
     assert "1 run to do, 1 of them from where they were stopped" in capsys.readouterr().err
     pdrm.train("letter", settings, folder=tmp_path / "runs", progress=True)
     assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
+
+
+def test_a_folder_of_a_study_is_no_run_and_names_its_runs(tmp_path):
+    pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
+    with pytest.raises(BadRunFolder) as told:
+        pdrm.Run.load(tmp_path)
+    assert str(tmp_path / "runs" / "letter-q-") in told.value.fix
 
 
 def test_a_bar_begins_where_the_run_was_stopped(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from pdrm.errors import missing_jax, name_alike
+from pdrm.errors import NotHere, missing_jax, name_alike
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 """The packages of the library that have names for users."""
@@ -72,7 +72,8 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def get_attribute(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
         homes = _find_homes(package)
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{_suggest(package, name)}")
+            fault, fix = f"module {package!r} has no attribute {name!r}", _suggest(package, name)
+            raise NotHere(fault, fix=fix) if fix else AttributeError(fault)
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:
@@ -90,22 +91,22 @@ def _suggest(package: str, name: str) -> str:
     """Where a name is that one looks for in the wrong package, or how it is spelt; nothing for what only programs ask for.
 
     >>> _suggest("pdrm", "TopK"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
-    ('; there is pdrm.product.TopK', '; did you mean `CpRM`?', '')
+    ('there is pdrm.product.TopK', 'did you mean `CpRM`?', '')
     >>> _suggest("pdrm", "load_run")
-    '; call pdrm.Run.load("runs/…")'
+    'pdrm.Run.load("runs/…")'
     """
     if name.startswith("_"):
         return ""
     top = package.partition(".")[0]
     if package == top and name in CALLS:
-        return f"; call {CALLS[name]}"
+        return CALLS[name]
     for other in (top, *(f"{top}.{chapter}" for chapter in CHAPTERS)):
         if name in _find_homes(other):
-            return f"; there is {other}.{name}"
+            return f"there is {other}.{name}"
     alike = name_alike(name, (*_find_homes(package), *(CALLS if package == top else ())))
     if alike in CALLS:
-        return f"; call {CALLS[alike]}"
-    return f"; did you mean `{alike}`?" if alike else ""
+        return CALLS[alike]
+    return f"did you mean `{alike}`?" if alike else ""
 
 
 @cache

@@ -1,11 +1,15 @@
 """What the command line does is one short call in Python, and the same words mean the same."""
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pdrm
+from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadSetting, BadStudy, NotHere, TaskWarning, WrongKind
 
@@ -147,3 +151,18 @@ def test_several_seeds_are_one_bar_one_table_and_one_plot(capsys):
     (line,) = runs.plot().axes[0].lines
     assert line.get_ydata()[-1] == np.median([run.curve.final_return for run in runs])
     assert len(repr(runs)) < 100
+
+
+def test_how_to_has_every_command_in_python():
+    """The table names each command once or more, and what its calls name is there."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to.md").read_text()
+    rows = re.findall(r"^\| `pdrm ([\w-]+)[^|]*\|([^|]*)\|$", page, re.MULTILINE)
+    assert {command for command, _ in rows} == set(COMMANDS)
+    for command, calls in rows:
+        for call in re.findall(r"`([^`]+)`", calls):
+            ast.parse(call)
+            for path in re.findall(r"(?<!\w)pdrm((?:\.\w+)+)", call):
+                thing = pdrm
+                for part in path.split(".")[1:]:
+                    thing = getattr(thing, part)
+        assert "`" in calls or command in ("new", "bench", "reproduce", "claims", "doctor")

@@ -162,6 +162,7 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
         if len(units) > 1:
             own.set_xlabel(f"{unit} of {', '.join(line.name for line in some)}", color=INK)
             own.spines["top"].set_visible(bool(place))
+            own.grid(visible=not place)
     _add_legend(axes, len(lines))
 
 

@@ -582,12 +582,7 @@ def _train_all(
     specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
 ) -> list[Run]:
     """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
-    runs, chosen = [], specs[0].agent
-    for spec in specs:
-        root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-        runs.append(Run(spec, root / spec.name))
-        if folder is None:
-            weakref.finalize(runs[-1], shutil.rmtree, root, ignore_errors=True)
+    runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
     shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
     if shown and len(left) < len(runs):
         say("\n".join(f"was trained before: {run.folder}" for run in runs if run.done))
@@ -604,6 +599,8 @@ def _train_all(
                     watch(status)
 
             if begun := _describe_begun(group):
+                if shown:
+                    say(f"{begun[1]}: {', '.join(str(run.folder) for run in group)}")
                 update(before + begun[0], begun[1])
             execute([run.spec for run in group], [run.folder for run in group], tell)
 
@@ -614,6 +611,15 @@ def _train_all(
             raise Interrupted(_describe_kept(runs, temporary=folder is None)) from None
     _warn_of_failure(runs)
     return runs
+
+
+def _place_run(spec: RunSpec, folder: str | os.PathLike[str] | None) -> Run:
+    """The run in its own folder; None: in a temporary one, which lasts as long as the run."""
+    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
+    run = Run(spec, root / spec.name)
+    if folder is None:
+        weakref.finalize(run, shutil.rmtree, root, ignore_errors=True)
+    return run
 
 
 def _warn_of_failure(runs: Sequence[Run]) -> None:

@@ -549,7 +549,8 @@ def no_run(
     """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
-    runs = sorted((file.parent for file in folder.glob(f"*/{SPEC}")), key=lambda run: run.stat().st_mtime)
+    found = list(folder.glob(f"*/{SPEC}")) or folder.glob(f"runs/*/{SPEC}")  # where a study has its runs
+    runs = sorted((file.parent for file in found), key=lambda run: run.stat().st_mtime)
     if runs:
         count = "a run: name it" if len(runs) == 1 else f"{len(runs)} runs: name one of them"
         return BadRunFolder(f"{folder} holds {count}", fix=_list_last(runs))
