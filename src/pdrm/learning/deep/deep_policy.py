@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadSetting, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -112,7 +112,7 @@ class DeepPolicy:
         if seen.shape != (wanted,):
             kind = f"has the shape {seen.shape}" if seen.size > 1 else f"is {str(observation)[:60]}"
             fault = f"the observation {kind}, but this policy sees vectors of {wanted} numbers: {own} of the domain, {wanted - own} of the machine"
-            raise BadSetting(fault, fix=f"hand it what task.env(k={self.product.k}) shows, one at a time")
+            raise WrongPolicy(fault, fix=f"hand it what task.env(k={self.product.k}) shows, one at a time")
         seen[own:] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
