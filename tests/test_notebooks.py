@@ -5,9 +5,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import pdrm
+from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.rows import Rows
 from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
 from pdrm.experiments import execution
@@ -247,3 +249,17 @@ def test_notebooks_are_kept_without_outputs():
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
         assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells), path.name
+
+
+def test_where_tables_and_networks_meet_each_axis_says_whose_it_is():
+    at, flat = np.array([10, 20]), np.ones(2)
+    lines = [
+        CurveLine(name, "echo", unit, at, flat, flat, flat)
+        for name, unit in (("q 1", "episodes"), ("cprm 1", "episodes"), ("ppo 1", "timesteps"), ("dqn 1", "timesteps"))
+    ]
+    below, above = study_plot([lines]).axes
+    assert (below.get_xlabel(), above.get_xlabel()) == ("episodes of q 1, cprm 1", "timesteps of ppo 1, dqn 1")
+    shades = [line.get_color() for line in (*below.lines, *above.lines)]
+    assert len(set(shades)) == 4
+    styles = [{line.get_linestyle() for line in axes.lines} for axes in (below, above)]
+    assert styles == [{"-"}, {"-."}]

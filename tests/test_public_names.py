@@ -30,7 +30,7 @@ def test_every_public_name_has_a_docstring_with_an_example():
 
 
 TOLD_BY_NAME = {"self", "cls", "args", "kwargs"}
-SHOWN_TOO = (pdrm.learning.Run, pdrm.experiments.Results, pdrm.product.MachineEnv)
+SHOWN_TOO = (pdrm.learning.Runs, pdrm.experiments.Results, pdrm.product.MachineEnv)
 """What the names of the front door give back."""
 
 

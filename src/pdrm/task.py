@@ -184,7 +184,7 @@ class Task(Displayed):
 
         >>> env = Task("letter").env(k=1)
         >>> env.reset(seed=0)[0]
-        {'observation': np.int64(15), 'machine': 0, 'stack': array([1])}
+        {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
         bare: gymnasium.Env[Any, Any]
         if isinstance(self.domain, WaterWorld):

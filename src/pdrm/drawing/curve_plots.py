@@ -49,7 +49,7 @@ NAMED = {
     "SAC + 1-pdRM": "#e69f00",
 }
 """One colour for each agent, in every figure, that colour-blind readers can tell apart."""
-OTHERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7f7f7f", "#882255", "#999933")
+OTHERS = ("#0072b2", "#d55e00", "#cc79a7", "#009e73", "#000000", "#e69f00", "#56b4e9", "#7f7f7f", "#882255", "#999933")
 """For agents without one of their own, in this order: the next that no other line of the plot has."""
 
 

@@ -322,7 +322,7 @@ class RunRow(NamedTuple):
 
 
 class Runs(list[Run]):
-    """Runs that differ in their seed: a list, which a notebook shows as one table and one plot.
+    """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
 
     >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
     >>> runs
