@@ -86,7 +86,7 @@ EXAMPLES = {
     + 'print(*inspect("s -> s : d, z / a z, 1\\ns -> s : u, a / eps, 1\\ns -> done : t, # / #, 1"), sep="\\n")',
     "W0607": INSPECT + 'print(*inspect("s -> done : t, # / #, -1"), sep="\\n")',
     "W0608": INSPECT + 'print(*inspect("s -> done : t & x, # / #, 1"), sep="\\n")',
-    "W0610": 'print(pdrm.errors.NeverSucceeded("none of the last 5 tests ended in `done`", fix="train longer: total_timesteps=400_000", shell_fix="--steps 400000"))',
+    "W0610": 'print(pdrm.errors.NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer: total_timesteps=400_000", shell_fix="--steps 400000"))',
     "W0611": 'print(pdrm.errors.SmallImage("image", (7, 7, 3)))',
     "W0609": 'text = "events A B C D\\nstart u\\nfinal done\\notherwise stay 0\\nu -> done : D, 1"\n'
     'print(pdrm.product.inspect_task(pdrm.Task("letter", text))[0])',

@@ -1,14 +1,18 @@
 """What values look like in a notebook, and that the example notebooks run in a real kernel from the first cell to the last."""
 
 import json
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import pdrm
+from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.rows import Rows
-from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
+from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
+from pdrm.experiments import execution
 from pdrm.progress import _NotebookBar, _show_in_notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))
@@ -43,6 +47,87 @@ def test_an_error_in_a_notebook_is_its_message_alone():
     assert place.endswith(r': pdrm.parse("events a\nstart u\nu => u : a")')
     assert first.startswith("error[E0")
     assert rest[-1].startswith("  more: pdrm explain E0")
+
+
+def test_an_error_shows_the_users_own_line_whatever_code_it_came_through():
+    """Methods of dataclasses are made by a program, and `draw` goes through the standard library."""
+    for call in (
+        lambda: pdrm.CpRM(k=-1),
+        lambda: pdrm.parse("events a\nstack #\nstart u\notherwise stay 0\nu -> u : b, # / #, 0"),
+        lambda: pdrm.Study(["letter"], ["q"], settings={"episodes": -1}).run("nowhere"),
+        lambda: pdrm.draw(3),
+    ):
+        with pytest.raises(pdrm.PdrmError) as caught:
+            call()
+        place, first, *_ = caught.value._render_traceback_()
+        assert ": lambda: pdrm." in place
+        assert first.startswith("error[E0")
+    scope = {"pdrm": pdrm}
+    exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)  # noqa: S102 - a line without a text
+    with pytest.raises(pdrm.PdrmError) as caught:
+        scope["ask"]()
+    assert caught.value._render_traceback_()[0].endswith(': scope["ask"]()')
+
+
+def stop(_status):
+    raise KeyboardInterrupt
+
+
+def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path, capsys):
+    settings = pdrm.QLearning(k=1, episodes=400, test_every=100)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pdrm.train("letter", settings, watch=stop)
+    (line,) = caught.value._render_traceback_()
+    assert "nothing was kept" in line
+    assert "folder=" in line
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pdrm.train("letter", settings, folder=tmp_path, watch=stop)
+    (line,) = caught.value._render_traceback_()
+    (folder,) = tmp_path.iterdir()
+    assert str(folder) in line
+    study = pdrm.Study("letter", settings, seeds=1)
+    (tmp_path / "runs").mkdir()
+    folder.rename(tmp_path / "runs" / folder.name)
+    capsys.readouterr()
+    study.run(tmp_path, progress=True)
+    assert "1 run to do, 1 of them from where they were stopped" in capsys.readouterr().err
+    pdrm.train("letter", settings, folder=tmp_path / "runs", progress=True)
+    assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
+
+
+def test_a_folder_of_a_study_is_no_run_and_names_its_runs(tmp_path):
+    pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
+    with pytest.raises(BadRunFolder) as told:
+        pdrm.Run.load(tmp_path)
+    assert str(tmp_path / "runs" / "letter-q-") in told.value.fix
+
+
+def test_a_bar_begins_where_the_run_was_stopped(tmp_path, monkeypatch):
+    shown = []
+
+    @contextmanager
+    def show(*_, **__):
+        yield lambda done, note: shown.append((done, note))
+
+    monkeypatch.setattr("pdrm.learning.run.show_progress", show)
+    for watch in (stop, None):
+        with suppress(KeyboardInterrupt):
+            pdrm.train("letter", "q", k=1, episodes=400, test_every=100, folder=tmp_path, watch=watch)
+    assert [done for done, _ in shown] == [100, 100, 200, 300, 400]
+    assert shown[1][1] == "going on from 25%"
+
+
+def test_a_study_that_is_stopped_says_where_it_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(execution, "perform", stop_at_once)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
+    (line,) = caught.value._render_traceback_()
+    assert "0 of 2 runs are done" in line
+    assert str(tmp_path) in line
+
+
+def stop_at_once(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_machine_too_large_to_draw_shows_its_rules():
@@ -86,6 +171,15 @@ def test_runs_and_studies_show_themselves(tmp_path):
     assert results.table()[0].seeds == 2
     figure.save(tmp_path / "curves.pdf")
     assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_film_shows_itself(tmp_path):
+    run = pdrm.train("letter", "q", k=1, episodes=200)
+    for ending in ("gif", "png"):
+        film = run.film(tmp_path / f"film.{ending}")
+        assert f"data:image/{ending};base64," in forms(film)["html"]
+        assert film["steps"] > 0
+        assert len(repr(film).replace(str(tmp_path), "")) < 80
 
 
 def test_a_policy_is_a_table_of_rows(tmp_path):
@@ -155,3 +249,17 @@ def test_notebooks_are_kept_without_outputs():
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
         assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells), path.name
+
+
+def test_where_tables_and_networks_meet_each_axis_says_whose_it_is():
+    at, flat = np.array([10, 20]), np.ones(2)
+    lines = [
+        CurveLine(name, "echo", unit, at, flat, flat, flat)
+        for name, unit in (("q 1", "episodes"), ("cprm 1", "episodes"), ("ppo 1", "timesteps"), ("dqn 1", "timesteps"))
+    ]
+    below, above = study_plot([lines]).axes
+    assert (below.get_xlabel(), above.get_xlabel()) == ("episodes of q 1, cprm 1", "timesteps of ppo 1, dqn 1")
+    shades = [line.get_color() for line in (*below.lines, *above.lines)]
+    assert len(set(shades)) == 4
+    styles = [{line.get_linestyle() for line in axes.lines} for axes in (below, above)]
+    assert styles == [{"-"}, {"-."}]

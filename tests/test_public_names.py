@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pdrm
+from pdrm import lazy
 from pdrm.errors import BadSetting
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
@@ -29,7 +30,7 @@ def test_every_public_name_has_a_docstring_with_an_example():
 
 
 TOLD_BY_NAME = {"self", "cls", "args", "kwargs"}
-SHOWN_TOO = (pdrm.learning.Run, pdrm.experiments.Results, pdrm.product.MachineEnv)
+SHOWN_TOO = (pdrm.learning.Runs, pdrm.experiments.Results, pdrm.product.MachineEnv)
 """What the names of the front door give back."""
 
 
@@ -93,7 +94,9 @@ def test_every_function_explains_its_parameters_and_every_class_its_members():
 def test_what_a_package_lists_is_what_type_checkers_see():
     for package in (pdrm, *(import_module(f"pdrm.{name}") for name in CHAPTERS)):
         tree = ast.parse(Path(package.__file__).read_text())
-        blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+        blocks = [
+            node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        ]
         named = [alias.name for block in blocks for line in block.body for alias in line.names]
         assert set(named) <= set(package.__all__), package
         assert all(getattr(package, name) is not None for name in package.__all__)
@@ -190,3 +193,53 @@ def test_a_file_is_no_text_and_a_text_no_file():
         with pytest.raises(pdrm.PdrmError) as raised:
             call()
         assert fix in raised.value.fix
+
+
+def test_the_front_door_and_the_chapters_complete_and_nothing_else():
+    assert set(dir(pdrm)) == {*pdrm.__all__, *CHAPTERS}
+    code = "import pdrm; print([name for name in vars(pdrm) if not name.startswith('_')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(ast.literal_eval(found.stdout)) <= {"errors", "lazy"}, "modules of the package that are loaded"
+
+
+def test_what_is_not_at_the_front_door_is_answered_with_a_call_that_is_right():
+    for name, call in (
+        ("evaluate", "run.evaluate("),
+        ("replay", "run.replay()"),
+        ("film", "run.film("),
+        ("convert", "pdrm.save("),
+        ("load_run", "pdrm.Run.load("),
+        ("load_policy", "pdrm.learning.load_policy"),
+        ("agents", "pdrm.learning.AGENTS"),
+        ("Domain", "pdrm.load_domain("),
+        ("evaluat", "run.evaluate("),
+        ("Cprm", "`CpRM`"),
+    ):
+        with pytest.raises(AttributeError) as raised:
+            getattr(pdrm, name)
+        assert call in str(raised.value), raised.value
+    with pytest.raises(AttributeError) as raised:
+        pdrm.zebra  # noqa: B018 - there is none
+    assert "mean" not in str(raised.value)
+    for call in lazy.CALLS.values():  # every name of ours in a call is there
+        for path in re.findall(r"pdrm(?:\.\w+)+", call):
+            thing = pdrm
+            for part in path.split(".")[1:]:
+                thing = getattr(thing, part)
+    assert set(vars(pdrm.learning.Run)) >= {"evaluate", "replay", "film", "episode", "plot", "policy", "load", "save"}
+
+
+def test_without_a_name_what_there_is_is_listed():
+    assert "letter" in pdrm.catalogue()
+    assert "maze-5x5" in pdrm.domain()
+    assert all(pdrm.catalogue(name).name == name for name in pdrm.catalogue())
+
+
+def test_sizes_show_themselves_in_short():
+    sizes = pdrm.sizes("letter", steps=50, k=1)
+    assert sizes["holds"]
+    assert len(repr(sizes)) < 120
+    assert "<table" in sizes._repr_html_()
+    for size in sizes["sizes"]:
+        assert size["what"] in str(sizes)
+    assert sizes["counting"] == "letter-cra"

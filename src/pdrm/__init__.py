@@ -5,17 +5,17 @@ The names below are the front door, in the order a newcomer needs them; each is 
 conversions), `pdrm.language` (words, text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.report`.
 """
 
-from __future__ import annotations
+import sys as _sys
+import typing as _typing
+from importlib import import_module as _import_module
 
-import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pdrm import lazy as _lazy
 
-from pdrm.lazy import CHAPTERS, lazy, lend
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from pdrm.analysis.sizes import sizes
     from pdrm.analysis.solving import solve
     from pdrm.analysis.sufficient_k.check_k import check_k
+    from pdrm.analysis.sufficient_k.checker import verify
     from pdrm.domains import domain, from_gymnasium, load_domain
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pdrm.language.logic.regular_expressions import from_regex
     from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO, Summary
-    from pdrm.learning.run import train
+    from pdrm.learning.run import Run, train
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.product.wrapping import wrap
+    from pdrm.product.wrapping import wrap, wrap_vector
     from pdrm.task import Task
 
 __version__ = "0.2.0"
@@ -52,6 +52,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "from_gymnasium",
     # Agents, which are settings, and training
     "train",
+    "Run",
     "QLearning",
     "CpRM",
     "Hierarchical",
@@ -64,21 +65,35 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
     "Study",
     # Your own environment and agent
     "wrap",
+    "wrap_vector",
     # What can be proved
     "solve",
     "check_k",
+    "verify",
+    "sizes",
     "PdrmError",
 ]
 
-_lend, __dir__ = lazy(__name__)
+_find, _list = _lazy.lazy(__name__)
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
+def __getattr__(name: str) -> _typing.Any:  # noqa: ANN401 - a module's attribute is any object
     """A public name, or a chapter, imported when it is first used."""
-    return import_module(f"pdrm.{name}") if name in CHAPTERS else _lend(name)
+    return _import_module(f"pdrm.{name}") if name in _lazy.CHAPTERS else _find(name)
 
 
-lend(draw="pdrm.drawing.render", write_page="pdrm.report.build", parse_word="pdrm.language.loading")
+def __dir__() -> list[str]:
+    """The front door and the chapters, for completion."""
+    return [*_list(), *_lazy.CHAPTERS]
 
-if "gymnasium" in sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
-    import_module("pdrm.domains")
+
+_lazy.lend(
+    draw="pdrm.drawing.render",
+    write_page="pdrm.report.build",
+    write_own_report="pdrm.report.build",
+    parse_word="pdrm.language.loading",
+    wrap="pdrm.product.wrapping",
+)
+
+if "gymnasium" in _sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
+    _import_module("pdrm.domains")

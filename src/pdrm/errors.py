@@ -56,10 +56,32 @@ class PdrmError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython and notebooks print of it: the line that made the call, and the message, without the lines of this package."""
-        own = str(Path(__file__).parent)
-        calls = [call for call in extract_tb(self.__traceback__) if not call.filename.startswith(own)]
-        place = [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls else []
-        return [*place, *str(self).split("\n"), f"  more: pdrm explain {self.errors[0].code}"]
+        return [*find_users_line(self), *str(self).split("\n"), f"  more: pdrm explain {self.errors[0].code}"]
+
+
+def find_users_line(error: BaseException) -> list[str]:
+    """The user's own line that an error came from: the last one that is neither of this package, nor of the standard library or of
+    an installed package, nor made by a program, as the methods of dataclasses are. Nothing: there is none with a text."""
+    from sysconfig import get_paths  # noqa: PLC0415 - only where something went wrong
+
+    homes = tuple({str(Path(__file__).parent), *get_paths().values()} - {get_paths()["data"]})
+    calls = [
+        call
+        for call in extract_tb(error.__traceback__)
+        if not call.filename.startswith((*homes, "<string>", "<frozen"))
+    ]
+    return [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls and calls[-1].line else []
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or ■ in a notebook, and what was kept; a notebook shows this line and nothing else.
+
+    >>> print(Interrupted("stopped; nothing was kept"))
+    stopped; nothing was kept
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 class SeveralErrors(PdrmError, code="E0001"):
@@ -552,8 +574,8 @@ class EarlyAcceptance(TaskWarning):
 class NeverSucceeded(UserWarning):
     """Warns of a deep agent none of whose last tests achieved the task: W0610.
 
-    >>> print(NeverSucceeded("none of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
-    warning[W0610]: none of the last 5 tests ended in `done`
+    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
+    warning[W0610]: no episode of the last 5 tests ended in `done`
       fix: train longer
     """
 

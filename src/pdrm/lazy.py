@@ -16,10 +16,49 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from pdrm.errors import did_you_mean, missing_jax
+from pdrm.errors import NotHere, missing_jax, name_alike
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 """The packages of the library that have names for users."""
+
+
+RUN = 'run = pdrm.train(…), or pdrm.Run.load("runs/…")'
+CALLS = {
+    "evaluate": f"run.evaluate(episodes=100), of a run: {RUN}",
+    "replay": f"print(run.replay()), of a run: {RUN}",
+    "film": f'run.film("film.gif"), of a run: {RUN}',
+    "play": f"run.replay(), of a run: {RUN}",
+    "episode": f"run.episode(seed=0), of a run: {RUN}",
+    "plot": f"run.plot() or results.plot(), of a run: {RUN}; results = study.run()",
+    "policy": f"run.policy, of a run: {RUN}",
+    "load_run": 'pdrm.Run.load("runs/…")',
+    "load_agent": 'pdrm.Run.load("runs/…").policy',
+    "load_study": 'pdrm.experiments.load_study("study.toml")',
+    "run": 'pdrm.experiments.load_study("study.toml").run(), or pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
+    "run_study": 'pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
+    "convert": 'pdrm.save(pdrm.load("task.json"), "task.pdrm"), or a function of pdrm.machines such as pushdown_to_counting',
+    "step": 'pdrm.catalogue("letter").run("A A B C")',
+    "simulate": 'pdrm.catalogue("letter").run("A A B C")',
+    "check": 'pdrm.load("task.pdrm"), which checks it; pdrm.product.inspect_task(task) warns of what is more often a mistake',
+    "explain": "print(error), or pdrm explain CODE",
+    "fmt": "pdrm.language.to_text(machine)",
+    "format": "pdrm.language.to_text(machine)",
+    "agents": "list(pdrm.learning.AGENTS); pdrm.CpRM(k=1) is one",
+    "Agent": "pdrm.QLearning(k=1), pdrm.CpRM(k=1), pdrm.PPO(), …; list(pdrm.learning.AGENTS)",
+    "Domain": 'pdrm.domain("letter"), pdrm.load_domain("map.txt"), or pdrm.domains.from_arrays',
+    "names": "pdrm.domain() and pdrm.catalogue() list them",
+    "Machine": "pdrm.parse(text), pdrm.load(path), or pdrm.PushdownRewardMachine",
+    "machine": 'pdrm.catalogue("letter"), pdrm.load(path), or pdrm.parse(text)',
+    "Env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
+    "env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
+    "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
+    "reproduce": "pdrm reproduce, on the command line",
+    "claims": "pdrm claims, on the command line",
+    "doctor": "pdrm doctor, on the command line",
+    "bench": "pdrm bench, on the command line",
+    "new": "pdrm new garden, on the command line",
+}
+"""What one looks for at the front door and is called otherwise, or is a method: the right call."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -33,7 +72,8 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def get_attribute(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
         homes = _find_homes(package)
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{_suggest(package, name)}")
+            fault, fix = f"module {package!r} has no attribute {name!r}", _suggest(package, name)
+            raise NotHere(fault, fix=fix) if fix else AttributeError(fault)
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:
@@ -50,17 +90,23 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 def _suggest(package: str, name: str) -> str:
     """Where a name is that one looks for in the wrong package, or how it is spelt; nothing for what only programs ask for.
 
-    >>> _suggest("pdrm", "wrap_vector"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
-    ('; there is pdrm.product.wrap_vector', '; did you mean `CpRM`?', '')
+    >>> _suggest("pdrm", "TopK"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
+    ('there is pdrm.product.TopK', 'did you mean `CpRM`?', '')
+    >>> _suggest("pdrm", "load_run")
+    'pdrm.Run.load("runs/…")'
     """
     if name.startswith("_"):
         return ""
     top = package.partition(".")[0]
+    if package == top and name in CALLS:
+        return CALLS[name]
     for other in (top, *(f"{top}.{chapter}" for chapter in CHAPTERS)):
         if name in _find_homes(other):
-            return f"; there is {other}.{name}"
-    hint = did_you_mean(name, _find_homes(package))
-    return f"; {hint}" if hint.startswith("did") else ""
+            return f"there is {other}.{name}"
+    alike = name_alike(name, (*_find_homes(package), *(CALLS if package == top else ())))
+    if alike in CALLS:
+        return CALLS[alike]
+    return f"did you mean `{alike}`?" if alike else ""
 
 
 @cache
@@ -71,7 +117,7 @@ def _find_homes(package: str) -> dict[str, str]:
     found = find_spec(package)
     loader: Any = None if found is None else found.loader
     blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
-    lines = [line for block in blocks if ast.unparse(block.test) == "TYPE_CHECKING" for line in block.body]
+    lines = [line for block in blocks if ast.unparse(block.test).endswith("TYPE_CHECKING") for line in block.body]
     return {name.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}
 
 

@@ -103,7 +103,7 @@ class _NotebookBar:
 
 @contextmanager
 def _show_in_notebook(display: Callable[..., Any], bar: _NotebookBar) -> Iterator[Update]:
-    bar.began = last = time.monotonic()
+    bar.began, last = time.monotonic(), 0.0
     shown = display(bar, display_id=True)
 
     def update(done: float, note: str) -> None:

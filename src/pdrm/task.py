@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
@@ -36,11 +36,14 @@ from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
-from pdrm.lazy import Displayed
+from pdrm.lazy import Displayed, borrow
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
+
+if TYPE_CHECKING:
+    import gymnasium
 
 Domain = FiniteDomain | WaterWorld
 DomainLike = Domain | str | os.PathLike[str]
@@ -174,6 +177,42 @@ class Task(Displayed):
             return self.name in SIDES and self.domain == water_world(self.name)
         known = _paper_domain(self.name) if self.name in paper_domains() else None
         return known is not None and (known is self.domain or domain_bytes(known) == domain_bytes(self.domain))
+
+    @explain_arguments
+    def env(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        k: int | str = 1,
+        *,
+        flatten: bool = False,
+        discrete: bool = False,
+        depth: int | None = None,
+        continuous: bool = False,
+        render_mode: str | None = None,
+    ) -> gymnasium.Env[Any, Any]:
+        """The task as a Gymnasium environment: the domain with the machine on it, for acting by hand and for agents of others.
+
+        k, flatten, discrete, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
+        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: "ansi" or "rgb_array".
+
+        >>> env = Task("letter").env(k=1)
+        >>> env.reset(seed=0)[0]
+        {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
+        """
+        bare: gymnasium.Env[Any, Any]
+        if isinstance(self.domain, WaterWorld):
+            from pdrm.domains.water_env import WaterEnv  # noqa: PLC0415 - training needs no environment
+
+            bare = WaterEnv(replace(self.domain, continuous=continuous), render_mode)
+        else:
+            from pdrm.domains.finite_env import FiniteEnv  # noqa: PLC0415
+
+            if continuous:
+                raise DoesNotApply(f"`{self.name}` has numbered actions", fix="leave `continuous` out")
+            bare = FiniteEnv(self.domain, render_mode)
+        made: gymnasium.Env[Any, Any] = borrow("wrap")(
+            bare, self.pushdown, labels="info", k=k, flatten=flatten, discrete=discrete, depth=depth
+        )
+        return made
 
     @property
     def labels(self) -> tuple[Label, ...]:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pdrm.analysis.size_claims import DOMAINS, measure_blowup
-from pdrm.analysis.sizes import sizes_record
-from pdrm.cli.size_command import number_text
+from pdrm.analysis.sizes import number_text, sizes_record
 from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.task import Task

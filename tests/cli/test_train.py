@@ -1,6 +1,7 @@
 """Training from the command line."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -108,16 +109,19 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
 
 
 def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
-    """A machine where a domain is wanted, a folder of runs where a run is, a run that was done, a damaged description."""
+    """A machine where a domain is wanted, a folder of two runs where a run is, a run that was done, a damaged description."""
     monkeypatch.chdir(tmp_path)
     Path("task.pdrm").write_text(TASK)
     outcome = pdrm("train", "task.pdrm")
     assert outcome.err.startswith("error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3")
     assert "DOMAIN --machine task.pdrm" in outcome.err
+    assert pdrm("evaluate", "runs", "--json").out == pdrm("evaluate", run, "--json").out  # it is the only one
+    other = shutil.copytree(run, run.parent / "other")
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
-        assert outcome.err.startswith("error[E0805]: runs holds a run: name it")
-        assert f"fix: the last one: {run.relative_to(tmp_path)}" in outcome.err
+        assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
+        assert "fix: the last one: " in outcome.err
+    shutil.rmtree(other)
     command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")
     assert "table rows (done before) -> " in pdrm(*command).out
     described = json.loads((run / "policy.json").read_text())

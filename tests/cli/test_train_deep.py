@@ -10,7 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 
 from pdrm.domains.water import water_world
-from pdrm.errors import BadSetting, NeverSucceeded, NotHere
+from pdrm.errors import BadSetting, NeverSucceeded, NotHere, WrongPolicy
 from pdrm.learning.agents import DQN, PPO, QLearning, RecurrentPPO, parse_setting
 from pdrm.learning.run import Run, _advise, train
 from pdrm.task import Task
@@ -131,9 +131,9 @@ def check_python(folder):
     assert "ended in `home`" in repr(run)
     assert "pdrm.DQN()" in run._repr_html_()
     policy = run.policy
-    with pytest.raises(BadSetting, match=r"shape \(3,\), but this policy sees vectors of \d+ numbers"):
+    with pytest.raises(WrongPolicy, match=r"shape \(3,\), but this policy sees vectors of \d+ numbers"):
         policy.act([1, 2, 3])
-    with pytest.raises(BadSetting, match="but this policy sees vectors"):
+    with pytest.raises(WrongPolicy, match="is not an observation"):
         policy.act({"observation": 3})
     with pytest.raises(NotHere, match="have no `predict`"):
         policy.predict([1, 2, 3])

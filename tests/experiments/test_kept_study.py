@@ -1,5 +1,7 @@
 """A folder says which studies it is about: what is read from it asks for the very same runs."""
 
+from pathlib import Path
+
 import pytest
 
 from pdrm.domains import grid_domain, parse_map
@@ -8,6 +10,7 @@ from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.paper_figures import figures
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
+from pdrm.report.build import write_page
 from tests.experiments.small import SHORT, small_study
 
 TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
@@ -64,3 +67,35 @@ def test_a_damaged_file_is_told(text, tmp_path):
     (tmp_path / STUDIES).write_text(text)
     with pytest.raises(BadRunFolder, match="damaged"):
         load_studies(tmp_path, Store.below(tmp_path))
+
+
+def test_studies_in_one_folder_keep_their_tables_and_reports(tmp_path):
+    """Whether they are called alike or not; one that grows or shrinks stays one study."""
+    settings = {"episodes": 100, "k": 1}
+    tables = Study("letter", "q", seeds=1, settings=settings)
+    others = Study("maze-5x5", ["q", "cprm"], seeds=1, settings=settings)
+    named = Study("echo", "q", seeds=1, settings=settings, name="named")
+    for study in (tables, others, named, tables):
+        study.run(tmp_path)
+    rows = (tmp_path / "curves.csv").read_text()
+    assert [word in rows for word in ("study,letter,q,", "study 2,maze-5x5,cprm,", "named,echo,q,")] == [True] * 3
+    for study, domain in ((tables, "letter"), (others, "maze-5x5"), (named, "echo")):
+        page = study.report(tmp_path).read_text()
+        assert [f">{name}</h3>" in page for name in ("letter", "maze-5x5", "echo")] == [
+            name == domain for name in ("letter", "maze-5x5", "echo")
+        ]
+    whole = write_page(tmp_path).read_text()
+    assert all(f">{name}</h3>" in whole for name in ("letter", "maze-5x5", "echo"))
+    grown = Study("letter", ["q", "cprm"], seeds=2, settings=settings)
+    for study in (grown, tables):
+        assert len(study.run(tmp_path).lines) == len(study.panels[0].lines)
+        kept = load_studies(tmp_path, Store.below(tmp_path))
+        assert [one.name for one in kept] == ["study", "study 2", "named"]
+        assert len(list(kept[0].runs())) == 4
+
+
+def test_a_study_runs_in_a_folder_of_its_own_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = Study("letter", "q", seeds=1, settings={"episodes": 100}, name="mine")
+    assert study.run().folder == study.results().folder == Path("mine")
+    assert study.report() == Path("mine/index.html")

@@ -9,10 +9,11 @@ import pytest
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import catalogue
+from pdrm.learning import load_policy
 from pdrm.learning.agents import agent_for
 from pdrm.learning.evaluation import Player
 from pdrm.learning.run import Run, train
-from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
+from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
 from pdrm.learning.tabular.tabular_learner import begin_training
 from pdrm.task import Task
 

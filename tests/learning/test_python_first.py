@@ -1,13 +1,17 @@
 """What the command line does is one short call in Python, and the same words mean the same."""
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pdrm
+from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadSetting, BadStudy, NotHere, TaskWarning
+from pdrm.errors import BadSetting, BadStudy, NotHere, TaskWarning, WrongKind
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 SHORT = {"episodes": 200, "k": 0}
@@ -117,3 +121,48 @@ def test_what_is_no_agent_is_refused_with_the_way_to_say_it(world):
 def test_there_is_no_page_of_nothing(tmp_path):
     with pytest.raises(pdrm.PdrmError, match="holds no runs"):
         pdrm.report.write_page(tmp_path / "nothing")
+
+
+def test_agents_that_are_classes_and_ks_that_mean_the_whole_stack_are_answered():
+    for call in (lambda: pdrm.train("letter", pdrm.CpRM), lambda: pdrm.Study("letter", [pdrm.CpRM])):
+        with pytest.raises(WrongKind) as told:
+            call()
+        assert "pdrm.CpRM()" in told.value.fix
+    for word in ("all", "whole", "inf", float("inf"), "everything"):
+        with pytest.raises(BadSetting) as told:
+            pdrm.QLearning(k=word)
+        assert 'k="full"' in told.value.fix
+    assert pdrm.PPO(net_arch=[64, 64]) == pdrm.PPO()
+    assert hash(pdrm.PPO(net_arch=[64, 64])) == hash(pdrm.PPO())
+
+
+def test_several_seeds_are_one_bar_one_table_and_one_plot(capsys):
+    runs = pdrm.train("letter", "q", k=1, episodes=200, seeds=3, progress=True)
+    assert capsys.readouterr().err.count("100%") == 1
+    assert isinstance(runs, list)
+    assert [row.seed for row in runs.table()] == [0, 1, 2]
+    assert [row.final_return for row in runs.table()] == [run.curve.final_return for run in runs]
+    joint, each = runs.evaluate(episodes=4), [run.evaluate(episodes=4) for run in runs]
+    assert joint["returns"] == [paid for one in each for paid in one["returns"]]
+    assert sum(joint["ends"].values()) == joint["episodes"] == 12
+    shown = runs._repr_html_()
+    assert "<table" in shown
+    assert shown.count("data:image/png") == 1
+    (line,) = runs.plot().axes[0].lines
+    assert line.get_ydata()[-1] == np.median([run.curve.final_return for run in runs])
+    assert len(repr(runs)) < 100
+
+
+def test_how_to_has_every_command_in_python():
+    """The table names each command once or more, and what its calls name is there."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to.md").read_text()
+    rows = re.findall(r"^\| `pdrm ([\w-]+)[^|]*\|([^|]*)\|$", page, re.MULTILINE)
+    assert {command for command, _ in rows} == set(COMMANDS)
+    for command, calls in rows:
+        for call in re.findall(r"`([^`]+)`", calls):
+            ast.parse(call)
+            for path in re.findall(r"(?<!\w)pdrm((?:\.\w+)+)", call):
+                thing = pdrm
+                for part in path.split(".")[1:]:
+                    thing = getattr(thing, part)
+        assert "`" in calls or command in ("new", "bench", "reproduce", "claims", "doctor")

@@ -16,7 +16,7 @@ from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, Di
 from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
-from pdrm.learning.tabular.policy import load_policy
+from pdrm.learning.tabular.policy import load_table
 from pdrm.learning.tabular.training import QTraining
 from pdrm.task import Task
 
@@ -127,12 +127,12 @@ def test_a_damaged_policy_is_noticed(tmp_path):
     for damaged in (whole[:200], whole[:-1000], b"", b"not a policy", whole.replace(b"value", b"velue"), flipped):
         file.write_bytes(damaged)
         with pytest.raises(BadPolicyFile):
-            load_policy(file)
+            load_table(file)
     file.write_bytes(whole)
     description = json.loads(file.with_suffix(".json").read_text())
     file.with_suffix(".json").write_text(json.dumps({**description, "view": "many"}))
     with pytest.raises(PdrmError):
-        load_policy(file)
+        load_table(file)
 
 
 def test_damaged_records_are_noticed_and_kept(tmp_path):

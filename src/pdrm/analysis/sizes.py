@@ -21,7 +21,7 @@ from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.finite_kernel import Numbers
-from pdrm.task import Task
+from pdrm.task import COUNTED, DomainLike, MachineLike, Task
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
@@ -115,14 +115,14 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     if counting is not None:  # its translation's stack is the counter in boxes (Appendix B)
         walked = survey(domain, counting_to_pushdown(counting), limit, most)
         counters = replace(walked, counters=walked.strings)
-    sizes = [
+    counted = [
         scale.size("stack strings", 1, 1, walk, walk.strings),
         scale.size("full policy", 1, factor, walk, walk.rows),
         *(_k_size(k, factor * theorem_2(growth, k), found, limit) for k, found in fewest.items()),
         scale.size("counter configurations", 3, 1, counters, counters.counters),
         scale.size("CRA policy", 3, factor, counters, counters.rows),
     ]
-    for size in sizes:
+    for size in counted:
         size["seen"] = _collect_seen(size["what"], seen)
     return {
         "domain": domain.name,
@@ -133,10 +133,90 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         **{name: getattr(growth, name) for name in ("symbols", "added", "silent_pushes", "begun", "step")},
         "steps": limit,
         "labels": limit + scale.first,
-        "sizes": sizes,
+        "sizes": counted,
         "growth": _sample_growth(scale, walk, fewest, factor),
-        "holds": all(size["holds"] for size in sizes),
+        "holds": all(size["holds"] for size in counted),
     }
+
+
+class Sizes(dict[str, Any]):
+    """What `pdrm.sizes` found: the record of `sizes_record`, which a notebook shows as the table that `pdrm sizes` prints.
+
+    >>> answer = sizes("letter", steps=100, k=1)
+    >>> answer
+    <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-policy 104, CRA policy 3,060>
+    >>> print(str(answer).splitlines()[3])
+    1-policy                2        252         252     104
+    """
+
+    HEADS = ("", "theorem", "as printed", "bound", "reachable")
+
+    def rows(self) -> list[list[str]]:
+        """The cells of the table, row by row."""
+        return [
+            [
+                size["what"],
+                str(size["theorem"]),
+                number_text(size["printed"]) + " (too small)" * (size["printed_holds"] is False),
+                number_text(size["bound"]),
+                f"{size['reachable']:,}" + f" within {size['within']:,} steps" * (size["within"] != self["steps"]),
+            ]
+            for size in self["sizes"]
+        ]
+
+    def __repr__(self) -> str:
+        policies = [size for size in self["sizes"] if size["what"].endswith("policy")]
+        said = ", ".join(
+            f"{one['what']} {one['reachable']:,}{' rows' * (not place)}" for place, one in enumerate(policies)
+        )
+        return f"<Sizes of {self['domain']} with machine {self['machine']}, {self['steps']:,} steps: {said}>"
+
+    def __str__(self) -> str:
+        cells = [[*self.HEADS], *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+        )
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - counting does not draw
+
+        return html("p", repr(self).strip("<>")) + table(self.HEADS, self.rows(), range(1, len(self.HEADS)))
+
+
+@explain_arguments
+def sizes(
+    task: Task | DomainLike,
+    machine: MachineLike | None = None,
+    *,
+    steps: int | None = None,
+    k: int | Iterable[int] = (0, 1, 2),
+) -> Sizes:
+    """How many rows each kind of policy takes: what the theorems allow, and what can be reached.
+
+    task: a `Task`, or a domain, its name or its file. machine: as for `Task`, in place of the task's own. steps: of an episode; None:
+    the domain's limit. k: the k-policies to count.
+
+    >>> sizes("maze-5x5", k=1)["sizes"][2]["reachable"]
+    59
+    """
+    given = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    own = isinstance(given.machine, CountingRewardAutomaton) or (given.text is None and given.machine.name in COUNTED)
+    return Sizes(sizes_record(given, steps=steps, k=k, counting=given.counting if own else None))
+
+
+def number_text(number: Record | None) -> str:
+    """A bound for people.
+
+    >>> number_text({"exact": 1234, "log10": 3.09}), number_text({"exact": None, "log10": 107.5759}), number_text(None)
+    ('1,234', '3.8e107', 'none')
+    """
+    if number is None:
+        return "none"
+    if number["exact"] is not None and number["exact"] < 10**9:
+        return f"{number['exact']:,}"
+    power = int(number["log10"])
+    return f"{10 ** (number['log10'] - power):.1f}e{power}"
 
 
 def to_json(value: int | None) -> Record | None:

@@ -78,11 +78,11 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
 def _count_table(policy: Path) -> dict[str, int | None]:
     """What one run's table contains; the strings of a table that sees only the top of the stack are not its own."""
-    from pdrm.learning.tabular.policy import TabularPolicy, load_policy
+    from pdrm.learning.tabular.policy import TabularPolicy, load_table
     from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
-    learnt = load_policy(policy)
+    learnt = load_table(policy)
     if not isinstance(learnt, TabularPolicy):
         return {"rows": len(learnt), "strings": None, "counters": None}
     table = learnt.q_table
@@ -140,6 +140,8 @@ def print_sizes(record: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from pdrm.analysis.sizes import number_text
+
     console = Console(highlight=False)
     e = "∞" if record["silent_pushes"] is None else record["silent_pushes"]
     console.print(
@@ -167,6 +169,8 @@ def print_sizes(record: dict[str, Any]) -> None:
 def _print_growth(console: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - rich's console
     from rich.table import Table
 
+    from pdrm.analysis.sizes import number_text
+
     ks = [size["k"] for size in record["sizes"] if "k" in size]
     columns = ("steps", "full policy: bound", "full policy", "stack strings", *(f"{k}-policy" for k in ks))
     table = Table(*columns, box=None, header_style="bold")
@@ -189,20 +193,6 @@ def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:  # noqa: AN
         counts = (f"{row[name]:,}" for name in ("n", "least", "configurations", "counters", "counters_within"))
         table.add_row(*counts, moves, str(row["one_policy_rows"]))
     console.print(table, "")
-
-
-def number_text(number: dict[str, Any] | None) -> str:
-    """A bound for people.
-
-    >>> number_text({"exact": 1234, "log10": 3.09}), number_text({"exact": None, "log10": 107.5759}), number_text(None)
-    ('1,234', '3.8e107', 'none')
-    """
-    if number is None:
-        return "none"
-    if number["exact"] is not None and number["exact"] < 10**9:
-        return f"{number['exact']:,}"
-    power = int(number["log10"])
-    return f"{10 ** (number['log10'] - power):.1f}e{power}"
 
 
 def _walked(size: dict[str, Any], record: dict[str, Any]) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import overload
 
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, load_shipped_map, show_rows
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean, explain_arguments
+from pdrm.errors import BadDomainSetting, UnknownDomain, WrongArguments, did_you_mean, explain_arguments
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -391,14 +392,24 @@ def settings(name: str) -> list[str]:
     return [word for word in inspect.signature(builder).parameters if word not in given]
 
 
+@overload
+def domain(name: str, **chosen: float | None) -> FiniteDomain: ...
+@overload
+def domain() -> list[str]: ...
 @explain_arguments
-def domain(name: str, **chosen: float | None) -> FiniteDomain:
-    """A domain by name. name: one of those that `pdrm domains` lists. chosen: settings of its own where it has some; `step_limit`
-    every domain has.
+def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | list[str]:
+    """A domain by name; without a name, the names there are. name: one of these. chosen: settings of its own where it has some;
+    `step_limit` every domain has.
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
+    >>> domain()[:2]
+    ['letter', 'maze-5x5']
     """
+    if name is None:
+        if chosen:
+            raise WrongArguments("`domain` needs `name`, whose settings these are", fix='pdrm.domain("letter")')
+        return names()
     builder = _find_builder(name)
     known = settings(name)
     for word, value in chosen.items():

@@ -49,7 +49,8 @@ NAMED = {
     "SAC + 1-pdRM": "#e69f00",
 }
 """One colour for each agent, in every figure, that colour-blind readers can tell apart."""
-OTHERS = ("#332288", "#88ccee", "#44aa99", "#999933", "#ddcc77", "#cc6677", "#882255", "#661100")
+OTHERS = ("#0072b2", "#d55e00", "#cc79a7", "#009e73", "#000000", "#e69f00", "#56b4e9", "#7f7f7f", "#882255", "#999933")
+"""For agents without one of their own, in this order: the next that no other line of the plot has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,10 +89,12 @@ def colours(keys: Sequence[str]) -> dict[str, str]:
     """A colour for each key.
 
     >>> colours(["1-pdRM", "mine"])
-    {'1-pdRM': '#d55e00', 'mine': '#332288'}
+    {'1-pdRM': '#d55e00', 'mine': '#0072b2'}
     """
     free = [key for key in dict.fromkeys(keys) if key not in NAMED]
-    own = {key: OTHERS[number % len(OTHERS)] for number, key in enumerate(free)}
+    taken = {NAMED[key] for key in keys if key in NAMED}
+    left = [colour for colour in OTHERS if colour not in taken] or OTHERS
+    own = {key: left[number % len(left)] for number, key in enumerate(free)}
     return {key: NAMED.get(key) or own[key] for key in keys}
 
 
@@ -143,17 +146,23 @@ def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
 
 
 def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) -> None:
-    """The lines of a panel; where some count episodes and others timesteps, the second unit has an axis at the top."""
-    for place, unit in enumerate(dict.fromkeys(line.unit for line in lines)):
+    """The lines of a panel; where some count episodes and others timesteps, the second unit has an axis at the top, its lines are
+    dash-dotted, and each axis says whose it is."""
+    units = list(dict.fromkeys(line.unit for line in lines))
+    for place, unit in enumerate(units):
         own = axes.twiny() if place else axes
         some = [line for line in lines if line.unit == unit]
         end = max(int(line.at[-1]) for line in some)
         for line in some:
-            style = "--" if line.dashed else "-"
-            _draw_curve(own, line, color=shades[line.colour_key], label=line.name, linestyle=style)
+            style, side = "--" if line.dashed else "-." if place else "-", f" ({unit}, above)" * bool(place)
+            _draw_curve(own, line, color=shades[line.colour_key], label=line.name + side, linestyle=style)
             if line.at[-1] < EARLY * end:
                 _go_on(own, line, end, shades[line.colour_key])
         _finish(own, some)
+        if len(units) > 1:
+            own.set_xlabel(f"{unit} of {', '.join(line.name for line in some)}", color=INK)
+            own.spines["top"].set_visible(bool(place))
+            own.grid(visible=not place)
     _add_legend(axes, len(lines))
 
 

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
-KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+KINDS = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif"}
 VOID = ("br", "img", "input", "link", "meta")
 
 

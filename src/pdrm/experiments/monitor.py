@@ -35,10 +35,16 @@ class Monitor:
     shares: dict[str, float] = field(default_factory=dict)
     """How far each run under way is, from 0 to 1."""
     returns: dict[str, float] = field(default_factory=dict)
+    resumed: dict[str, float] = field(default_factory=dict)
+    """How far the runs that go on were, when it began."""
 
     def __post_init__(self) -> None:
         self.look()
         self.before = set(self.done)
+        for run in self.runs:
+            if run.spec.id not in self.done and self.store.kept(run.spec):
+                self._note(run)
+        self.resumed = dict(self.shares)
 
     def look(self) -> list[Planned]:
         """Look at the store; returns the runs that have failed since the last look."""
@@ -50,27 +56,41 @@ class Monitor:
         self.failed |= {run.spec.id: messages[run.spec.id] for run in new}
         self.under_way = [run for run in begun if not messages[run.spec.id]]
         for run in self.under_way:
-            found = self.store.progress(run.spec)
-            if found:
-                self.shares[run.spec.id] = found["done"] / found["total"]
-                self.returns[run.spec.id] = found["return"]
+            self._note(run)
         return new
+
+    def _note(self, run: Planned) -> None:
+        """Note how far a run is; before the first test of this sitting, as far as it was."""
+        found = self.store.progress(run.spec)
+        if found:
+            self.shares[run.spec.id] = found["done"] / found["total"]
+            self.returns[run.spec.id] = found["return"]
 
     @property
     def amount(self) -> float:
-        """How many runs are done, those under way by their share."""
-        return len(self.done) + sum(self.shares.get(run.spec.id, 0.0) for run in self.under_way)
+        """How many runs are done, those begun by their share."""
+        return len(self.done) + sum(
+            share for name, share in self.shares.items() if name not in self.done | {*self.failed}
+        )
 
     def seconds_left(self) -> float | None:
         """A guess from what was done since the beginning; before that, from the lines' own guesses; None: nothing is known."""
         guessed = any(run.seconds is not None for run in self.runs)
         work = {run.spec.id: run.guess if guessed else float(run.spec.agent.total) for run in self.runs}
-        part = sum(work[run.spec.id] * self.shares.get(run.spec.id, 0.5) for run in self.under_way)
+        work = {name: value * (1 - self.resumed.get(name, 0.0)) for name, value in work.items()}
+        part = sum(work[run.spec.id] * self._share_now(run.spec.id) for run in self.under_way)
         now = sum(work[name] for name in self.done - self.before)
         rest = sum(value for name, value in work.items() if name not in self.done and name not in self.failed) - part
-        if now or any(self.shares.get(run.spec.id) for run in self.under_way):
+        if now or any(self.shares.get(run.spec.id, 0.0) > self.resumed.get(run.spec.id, 0.0) for run in self.under_way):
             return max(0.0, rest) * (time.time() - self.began) / (now + part)
         return rest / self.workers if guessed else None
+
+    def _share_now(self, name: str) -> float:
+        """How much is done of what was left of a run when it began."""
+        if name not in self.shares:
+            return 0.5
+        before = self.resumed.get(name, 0.0)
+        return max(0.0, self.shares[name] - before) / (1 - before) if before < 1 else 1.0
 
     def words(self) -> str:
         """Under way, failed and left, in words."""
@@ -79,7 +99,7 @@ class Monitor:
         more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
         left = self.seconds_left()
         parts = (
-            f"{len(self.done):,} of {len(self.runs):,} runs done",
+            f"{len(self.done):,} of {len(self.runs):,} run{'s' * (len(self.runs) != 1)} done",
             f"running {shown}{more}" if shown else "",
             f"{len(self.failed)} failed" if self.failed else "",
             "" if left is None or len(self.done) == len(self.runs) else f"about {duration(left)} left",
@@ -103,9 +123,12 @@ def monitor(
     if announce and not quiet:
         done, left = len(watched.done), watched.seconds_left()
         if done:
-            say(f"{done:,} of {len(runs):,} runs were done before")
+            say(f"{done:,} of {len(runs):,} run{'s' * (len(runs) != 1)} {'were' if done != 1 else 'was'} done before")
         if done < len(runs):
-            say(f"{len(runs) - done:,} runs to do{'' if left is None else f', about {duration(left)}'}")
+            rest = len(runs) - done
+            resumed = f", {len(watched.resumed)} of them from where they were stopped" if watched.resumed else ""
+            about = "" if left is None else f", about {duration(left)}"
+            say(f"{rest:,} run{'s' * (rest != 1)} to do{resumed}{about}")
     with show_progress(len(runs), "runs", quiet=quiet) as update:
 
         def look() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy, explain_arguments
-from pdrm.learning.agents import Agent, agent_for
+from pdrm.learning.agents import Agent, agent_for, check_agent
 from pdrm.learning.run_loop import RunSpec
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -69,7 +69,9 @@ class Line:
     @classmethod
     def of(cls, agent: str | Agent) -> Line:
         """The line of an agent, named after it: `cprm`, or `cprm 1` where its settings are given."""
-        return cls(name=agent if isinstance(agent, str) else f"{agent.name} {agent.k}", agent=agent)
+        if isinstance(agent, str):
+            return cls(name=agent, agent=agent)
+        return cls(name=f"{check_agent(agent).name} {agent.k}", agent=agent)
 
 
 @explain_arguments

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdrm.files import parse_record
-from pdrm.learning.run_loop import CHECKPOINT, FAILURE, PROGRESS, RunSpec, is_done
+from pdrm.learning.run_loop import CHECKPOINT, FAILURE, RunSpec, is_done, read_progress
 
 if TYPE_CHECKING:
     from pdrm.learning.run import Run
@@ -69,7 +68,4 @@ class Store:
 
     def progress(self, spec: RunSpec) -> dict[str, Any]:
         """How far a run under way is: `done` and `total`, and the `return` of its last test; nothing before the first."""
-        try:
-            return parse_record((self.folder(spec) / PROGRESS).read_bytes())
-        except (OSError, ValueError):
-            return {}
+        return read_progress(self.folder(spec))

@@ -12,11 +12,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, NotRecorded, PdrmError, explain_arguments
+from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
@@ -25,7 +26,7 @@ from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, wri
 from pdrm.lazy import borrow
 from pdrm.learning.agents import Agent, read_agent, resolve_seeds
 from pdrm.learning.run_loop import DOMAIN, FAILURE, RunSpec, read_spec
-from pdrm.progress import is_shown
+from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
@@ -145,31 +146,36 @@ class Study:
 
     @explain_arguments
     def run(
-        self, folder: str | os.PathLike[str] = "study", workers: Workers | int = 1, *, progress: bool | None = None
+        self, folder: str | os.PathLike[str] | None = None, workers: Workers | int = 1, *, progress: bool | None = None
     ) -> Results:
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
+        folder: where to; None: one that is named after the study. Several studies may share a folder: its tables have all of them.
         workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: where a bar would be seen.
         """
-        return run_study(self, folder, workers, progress=progress)
+        return run_study(self, self._place(folder), workers, progress=progress)
+
+    def _place(self, folder: str | os.PathLike[str] | None) -> Path:
+        return Path(self.name if folder is None else folder)
 
     @explain_arguments
-    def results(self, folder: str | os.PathLike[str] = "study") -> Results:
-        """What was recorded of it. folder: where `run` has been."""
-        place = Path(folder)
+    def results(self, folder: str | os.PathLike[str] | None = None) -> Results:
+        """What was recorded of it. folder: where `run` has been; None: as for `run`."""
+        place = self._place(folder)
         lines = recorded([self], Store.below(place))
         if not lines:
             raise NotRecorded(f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})")
         return Results(place, lines, [])
 
     @explain_arguments
-    def report(self, folder: str | os.PathLike[str] = "study") -> Path:
-        """Write the page about it, `index.html`, as `pdrm report` does; returns its path. folder: where `run` has been."""
+    def report(self, folder: str | os.PathLike[str] | None = None) -> Path:
+        """Write the page about it, `index.html`; returns its path. folder: where `run` has been; None: as for `run`."""
         return self.results(folder).report()
 
     @explain_arguments
-    def plot(self, folder: str | os.PathLike[str] = "study") -> Plot:
-        """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been."""
+    def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
+        """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been; None: as
+        for `run`."""
         return self.results(folder).plot()
 
 
@@ -214,9 +220,10 @@ class Results:
     """The runs that failed, and why."""
 
     def __repr__(self) -> str:
-        runs = sum(len(curves.seeds) for _, curves in self.lines)
+        counts = {"line": len(self.lines), "run": sum(len(curves.seeds) for _, curves in self.lines)}
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<Results in {self.folder}: {len(self.lines)} lines, {runs} runs{failed}>"
+        said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
+        return f"<Results in {self.folder}: {said}{failed}>"
 
     def table(self) -> Rows[ResultRow]:
         """A row for each line: how its final tests went."""
@@ -231,6 +238,10 @@ class Results:
 
         return Rows(len(self.lines), make)
 
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The table as a pandas `DataFrame`, where pandas is installed."""
+        return self.table().frame()
+
     def plot(self) -> Plot:
         """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook."""
         from pdrm.drawing.curve_plots import CurveLine, study_plot  # noqa: PLC0415 - the same
@@ -241,8 +252,12 @@ class Results:
         return study_plot(list(panels.values()))
 
     def report(self) -> Path:
-        """Write the page about the studies in the folder, `index.html`, as `pdrm report` does; returns its path."""
-        page: Path = borrow("write_page")(self.folder)
+        """Write the page about these studies, `index.html`, and `curves.svg`; returns its path. `pdrm report` and
+        `pdrm.report.write_page` write that of all studies in the folder."""
+        if all(study.of_the_paper for study, _ in self.lines):
+            page: Path = borrow("write_page")(self.folder)
+        else:
+            page = borrow("write_own_report")(self.lines, Store.below(self.folder), self.folder)[-1]
         return page
 
     def _repr_html_(self) -> str:
@@ -301,15 +316,19 @@ def run_study(
             one.check()
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(place)
-    with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
-        failures = run_all(runs, store, chosen)
+    try:
+        with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
+            failures = run_all(runs, store, chosen)
+    except KeyboardInterrupt:
+        done = f"{sum(store.done(run.spec) for run in runs):,} of {len(runs):,} runs are done"
+        raise Interrupted(f"stopped; {done}, kept in {place}: the same line goes on from there") from None
     lines = recorded(studies, store)
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
         raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
-    write_tables(lines, place)
-    save_studies(studies, place, store)
+    kept = save_studies(studies, place, store)
+    write_tables(recorded(kept, store) if kept else lines, place)
     return Results(place, lines, failures)
 
 
@@ -377,13 +396,40 @@ ABOUT = ("name", "title", "figure")
 LINE = ("name", "colour", "ours", "seconds", "gigabytes")
 
 
-def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> None:
-    """Write what the studies are. The paper's are known without: what is kept of earlier ones then goes."""
+def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> list[Study]:
+    """Write what the studies are, beside those that the folder holds; returns all of them. The paper's are known without: what is
+    kept of earlier ones then goes, and none is returned."""
     if all(study.of_the_paper for study in studies):
         (folder / STUDIES).unlink(missing_ok=True)
-        return
-    record = [_study(study, store) for study in studies]
+        return []
+    kept: list[Study] = []
+    with suppress(BadRunFolder):  # what is damaged is written again
+        kept = load_studies(folder, store)
+    for study in studies:
+        _keep(study, kept)
+    record = [_study(study, store) for study in kept]
     write_atomically(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    return kept
+
+
+def _keep(study: Study, kept: list[Study]) -> None:
+    """Add a study to those that are kept. One that grew or shrank is the same study, as large as it ever was; another one of the
+    same name gets a number."""
+    asked, number, name = _ids(study), 1, study.name
+    while (place := next((place for place, one in enumerate(kept) if one.name == name), None)) is not None:
+        before = _ids(kept[place])
+        if before <= asked or asked <= before:
+            kept[place] = replace(study if before <= asked else kept[place], name=name, title=study.title)
+            return
+        number += 1
+        name = f"{study.name} {number}"
+    if number > 1:
+        say(f"another study called `{study.name}` is in this folder: in its tables this one is `{name}`")
+    kept.append(replace(study, name=name))
+
+
+def _ids(study: Study) -> set[str]:
+    return {spec.id for _, _, spec in study.runs()}
 
 
 def load_studies(folder: Path, store: Store) -> list[Study]:

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
+from typing import overload
 
 from pdrm.errors import (
     BadWord,
@@ -216,13 +217,21 @@ def catalogue_summary(name: str) -> str:
     return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
+@overload
+def catalogue() -> list[str]: ...
+@overload
+def catalogue(name: str) -> AnyMachine: ...
 @explain_arguments
-def catalogue(name: str) -> AnyMachine:
-    """One machine of the catalogue. name: one of those that `pdrm catalogue` lists.
+def catalogue(name: str | None = None) -> AnyMachine | list[str]:
+    """One machine of the catalogue; without a name, the names there are. name: one of these.
 
     >>> catalogue("letter").stack
     ('#', 'A')
+    >>> catalogue()[:2]
+    ['anbn', 'deliver']
     """
+    if name is None:
+        return catalogue_names()
     if not isinstance(name, str):
         raise WrongKind(
             f"the name of a machine is needed, not {str(name)[:40]!r}", fix=did_you_mean("", catalogue_names())

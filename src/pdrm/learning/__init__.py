@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pdrm.learning.curve import Curve, Test
     from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
-    from pdrm.learning.run import Run, train
+    from pdrm.learning.run import Run, Runs, load_policy, train
     from pdrm.learning.run_loop import RunSpec, Status
-    from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, load_policy, policy_of
+    from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
     from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 
 __all__ = [  # noqa: RUF022 - in the order one reads them
@@ -56,6 +56,7 @@ __all__ = [  # noqa: RUF022 - in the order one reads them
     "agent_for",
     "train",
     "Run",
+    "Runs",
     "RunSpec",
     "Status",
     "Curve",

@@ -28,6 +28,7 @@ from pdrm.errors import (
     UnknownAgent,
     UnknownSetting,
     WrongArguments,
+    WrongKind,
     did_you_mean,
     explain_arguments,
     name_right_word,
@@ -89,6 +90,9 @@ class Agent(ABC):
         object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
         for field in fields(self):
             value = getattr(self, field.name)
+            if field.type == SEVERAL and isinstance(value, list):
+                value = tuple(value)  # equal to what a tuple gives, and hashable
+                object.__setattr__(self, field.name, value)
             _check_kind(self, field, value)
             for one in value if isinstance(value, tuple | list) else (value,):
                 _check_number(self, field, one)
@@ -144,6 +148,20 @@ def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settin
     return int(value) if isinstance(value, Integral) and not real else float(value)
 
 
+def check_agent(agent: object) -> Agent:
+    """The agent that is given; raise unless it is one."""
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        raise WrongKind(f"{agent.__name__} is a class, not yet an agent", fix=f"add (): pdrm.{agent.__name__}()")
+    if not isinstance(agent, Agent):
+        fix = 'use a name or settings, such as "ppo" or pdrm.PPO(n_envs=8); agents of other libraries learn on pdrm.wrap(…)'
+        raise WrongKind(f"{agent!r} is not an agent of pdrm", fix=fix)
+    return agent
+
+
+WHOLE = ("all", "whole", "everything", "entire", "stack", "inf", "infinity", "infinite", "max", "∞")
+"""What others say where `full` is meant."""
+
+
 def _check_k(k: object, *, none: bool) -> int | str:
     """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
     if isinstance(k, str) and k.isascii() and k.isdigit() and len(k) < LONGEST_K:
@@ -151,9 +169,10 @@ def _check_k(k: object, *, none: bool) -> int | str:
     if k == FULL or (none and k == NOTHING) or (isinstance(k, int) and not isinstance(k, bool) and k >= 0):
         return k if isinstance(k, str) else int(str(k))
     others = "full or none" if none else "or full"
-    raise BadSetting(
-        f"k is `{k}`, but must be a non-negative integer, {others}", fix="1 is the top symbol alone: k=1, or --k 1"
-    )
+    fix = "1 is the top symbol alone: k=1, or --k 1"
+    if str(k).lower() in WHOLE:
+        fix = f'the whole stack is k="{FULL}", or --k {FULL}; {fix}'
+    raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix=fix)
 
 
 Number = Any

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.pictures import Pixels, draw_beside, draw_text
@@ -158,6 +159,30 @@ class Replay:
             f"reward {number_text(moment.reward)}   total {gained:g}",
             *([both] if pays else []),
         ]
+
+
+class Film(dict[str, Any]):
+    """How a filmed episode went: a dictionary, which shows the film in a notebook.
+
+    >>> Film({"return": 1.0, "steps": 9, "end": "home"}, Path("film.gif"))
+    <Film film.gif: 9 steps, return 1, the machine in home>
+    """
+
+    def __init__(self, went: Mapping[str, Any], path: Path) -> None:
+        super().__init__(went)
+        self.path = path
+        """Where it is."""
+
+    def __repr__(self) -> str:
+        steps, paid = self["steps"], number_text(round(self["return"], 9))
+        return f"<Film {self.path}: {steps} step{'s' * (steps != 1)}, return {paid}, the machine in {self['end']}>"
+
+    def _repr_html_(self) -> str | None:
+        from pdrm.drawing.markup import picture  # noqa: PLC0415 - filming does not need it
+
+        if not self.path.exists():
+            return None
+        return picture(self.path.read_bytes(), self.path.suffix[1:], repr(self).strip("<>"))
 
 
 def _list_stack(symbols: tuple[str, ...]) -> list[str]:

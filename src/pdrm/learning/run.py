@@ -14,23 +14,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
+    BadPolicyFile,
     BadRunFolder,
     BadSetting,
     ConflictingOptions,
+    Interrupted,
     NeverSucceeded,
     PdrmError,
-    WrongKind,
     explain_arguments,
     warn_caller,
 )
-from pdrm.files import MALFORMED, describe_fault
+from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
 from pdrm.learning.agents import (
     AGENTS,
     DEFAULT_DEEP,
@@ -41,15 +42,19 @@ from pdrm.learning.agents import (
     CountingQ,
     Deep,
     agent_for,
+    check_agent,
     check_known,
+    read_agent,
     resolve_seeds,
 )
 from pdrm.learning.curve import Curve, find_successes, format_return
 from pdrm.learning.run_loop import (
+    CHECKPOINT,
     CURVE,
     FACTS,
     POLICY,
     RESULT,
+    SPEC,
     TIMING,
     RunSpec,
     Status,
@@ -58,16 +63,18 @@ from pdrm.learning.run_loop import (
     is_done,
     no_run,
     read_json,
+    read_progress,
     read_spec,
 )
-from pdrm.progress import is_shown, show_progress
+from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
+    from pdrm.drawing.rows import Rows
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.evaluation import Evaluation, Moment, Trained
-    from pdrm.learning.replays import Replay
+    from pdrm.learning.replays import Film, Replay
     from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
@@ -103,8 +110,19 @@ class Run:
     @classmethod
     @explain_arguments
     def load(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run that was trained before. folder: its own, in that given to `train`, or of `pdrm train`."""
-        return cls(read_spec(Path(folder)), Path(folder))
+        """The run that was trained before. folder: its own, or the one given to `train` or `pdrm train` where that holds one run."""
+        place = Path(folder)
+        inside = [] if (place / SPEC).exists() else [file.parent for file in place.glob(f"*/{SPEC}")]
+        found = inside[0] if len(inside) == 1 else place
+        return cls(read_spec(found), found)
+
+    @explain_arguments
+    def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
+        """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
+        there = Path(folder) / self.spec.name
+        if there.resolve() != self.folder.resolve():
+            shutil.copytree(self.folder, ensure_folder(there), dirs_exist_ok=True)
+        return Run(self.spec, there)
 
     @property
     def done(self) -> bool:
@@ -134,9 +152,10 @@ class Run:
         ends = self.curve.ends[-max(1, len(self.curve) // LAST_TESTS) :]
         if find_successes(ends, success).any():
             return None
-        tests = f"none of the last {len(ends)} tests" if len(ends) > 1 else "not one episode of the last test"
+        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
         (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
-        fault = f"{tests} ended in {' or '.join(f'`{state}`' for state in success)}, most ended in `{last}`"
+        wanted = " or ".join(f"`{state}`" for state in success)
+        fault = f"no episode of {tests} ended in {wanted}, most ended in `{last}`"
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
@@ -168,14 +187,10 @@ class Run:
             raise no_run(self.folder)
         if isinstance(self.spec.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-            from pdrm.learning.deep.deep_learner import domain_for  # noqa: PLC0415
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
-            return load_deep_policy(self.folder / POLICY, domain_for(self.spec.task, self.spec.agent))
-        policy = self._trained().policy
-        from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - as `_trained`
-
-        return replace(policy, domain=self.spec.task.finite) if isinstance(policy, TabularPolicy) else policy
+            return load_deep_policy(self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent))
+        return _place(self._trained().policy, self.spec.task.finite)
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
@@ -238,10 +253,9 @@ class Run:
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
     @explain_arguments
-    def film(
-        self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
-    ) -> dict[str, Any]:
-        """Film one episode without exploration, the machine's state and stack beside it; returns how it went.
+    def film(self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None) -> Film:
+        """Film one episode without exploration, the machine's state and stack beside it; returns how it went, as a dictionary that
+        shows the film in a notebook.
 
         path: a .gif, or a .png of the last moment. seed: of the episode. every: steps from picture to picture; None: 1, in
         WaterWorld 10.
@@ -260,12 +274,14 @@ class Run:
             save_picture(file, pictures[-1])
         else:
             save_film(file, pictures, milliseconds=60 if self.spec.task.continuous else 300)
-        return went
+        from pdrm.learning.replays import Film  # noqa: PLC0415 - training does not look at episodes
+
+        return Film(went, file)
 
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
         from pdrm.learning.evaluation import Trained  # noqa: PLC0415
-        from pdrm.learning.tabular.policy import load_policy  # noqa: PLC0415
+        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415
 
         if not (self.folder / POLICY).exists():
             raise no_run(self.folder)
@@ -274,7 +290,7 @@ class Run:
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
         settings = {"step_limit": "step_limit", "operations": "operations_per_episode", "ties": "ties"}
         known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
-        return Trained(load_policy(self.folder / POLICY), where, machine, **known)
+        return Trained(load_table(self.folder / POLICY), where, machine, **known)
 
     def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], list[bool], dict[str, Any]]:
         """Episodes of a network, all at once: returns, steps, last states, whether a limit ended them, and how often a full stack."""
@@ -289,6 +305,163 @@ class Run:
         full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
         return *columns, short.tolist(), {"cut_off": int(full.sum())}
+
+
+class RunRow(NamedTuple):
+    """How the final test of one of several runs went."""
+
+    seed: int
+    training: int
+    """Before that test, in the agent's unit."""
+    final_return: float
+    """The mean of its episodes."""
+    success: float
+    """The share of them that achieved the task."""
+    folder: str
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return self._asdict()
+
+
+class Runs(list[Run]):
+    """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
+
+    >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
+    >>> runs
+    <2 runs of q, k = 1, on letter, seeds 0, 1>
+    >>> runs.table()[1].seed, runs.evaluate(episodes=5)["episodes"]
+    (1, 10)
+    """
+
+    def __repr__(self) -> str:
+        if not self:
+            return "<no runs>"
+        return f"<{len(self)} run{'s' * (len(self) != 1)} of {self._describe()}>"
+
+    def _describe(self) -> str:
+        spec, seeds = self[0].spec, ", ".join(str(run.spec.seed) for run in self)
+        return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed{'s' * (len(self) != 1)} {seeds}"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
+
+        said = html("p", repr(self).strip("<>"))
+        if not self or not all(run.done for run in self):
+            return said
+        return (
+            said + self.table()._repr_html_() + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
+        )
+
+    def table(self) -> Rows[RunRow]:
+        """A row for each run: how its final test went."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+
+        def make(number: int) -> RunRow:
+            run = self[number]
+            curve, success = run.curve, run.spec.task.success
+            share = float(find_successes(curve.ends[-1:], success).mean())
+            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share, str(run.folder))
+
+        return Rows(len(self), make)
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The table as a pandas `DataFrame`, where pandas is installed."""
+        return self.table().frame()
+
+    def plot(self) -> Plot:
+        """Their curves as one figure of matplotlib: the median over the runs of the mean return of each test, and a band from the
+        25th to the 75th percentile."""
+        from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - the same
+
+        curves, spec = [run.curve for run in self], self[0].spec
+        low, middle, high = np.percentile([curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0)
+        name = self._describe().replace(f" on {spec.task.name},", "")
+        return run_plot(CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high))
+
+    @explain_arguments
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
+        """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
+        from pdrm.learning.evaluation import Evaluation  # noqa: PLC0415 - with the readable policies
+
+        each = [run.evaluate(episodes, seed) for run in self]
+        ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
+        return Evaluation(
+            domain=each[0]["domain"],
+            seeds=[run.spec.seed for run in self],
+            episodes=sum(one["episodes"] for one in each),
+            returns=[paid for one in each for paid in one["returns"]],
+            **{name: float(np.mean([one[name] for one in each])) for name in ("mean_return", "mean_steps", "success")},
+            ends=dict(ends.most_common()),
+            truncated=sum(one["truncated"] for one in each),
+        )
+
+
+@explain_arguments
+def load_policy(
+    path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
+) -> AnyPolicy | SummaryPolicy | DeepPolicy:
+    """A policy that was saved: a table or networks, as its file says.
+
+    path: a run's folder, or a `.npz` file with its `.json` beside it, of a run or of `policy.save`. domain: where it was learnt,
+    for networks of a domain of one's own; None: that of the run's own record.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = train("letter", "q", k=1, episodes=200).policy.save(f"{folder}/mine.npz")
+    ...     policy = load_policy(f"{folder}/mine.npz")
+    >>> policy.act(15, "u0", ("#",)) in range(4)
+    True
+    """
+    file = Path(path)
+    if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
+        return Run.load(file if file.is_dir() else file.parent).policy
+    try:
+        description = parse_record(read_bytes(file.with_suffix(".json")))
+        about = description.get("about")
+        spec = about.get("spec") if isinstance(about, dict) else None
+        task = None if domain is not None else _task_of(spec)
+        if "pdrm_deep_policy" in description:
+            agent = read_agent(description["agent"], description["settings"])
+    except (*MALFORMED, PdrmError) as error:
+        fault = f"{file} is not a policy, or is damaged: {describe_fault(error, file.with_suffix('.json').name)}"
+        raise BadPolicyFile(fault, fix="restore a copy of it, or train again; a run's folder will do, too") from error
+    if "pdrm_deep_policy" not in description:
+        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415 - as `Run._trained`
+
+        where = domain if task is None else task.finite
+        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None)
+    import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
+    from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
+
+    if task is None and domain is None:
+        fault = f"{file} was learnt in a domain of its own, which is not beside it"
+        raise BadPolicyFile(fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain')
+    found = Task(domain, description["machine"]) if task is None and domain is not None else task
+    assert found is not None and isinstance(agent, Deep)  # noqa: S101, PT018 - one of them is known
+    return load_deep_policy(file, _domain_of(found, agent))
+
+
+def _task_of(spec: Any) -> Task | None:  # noqa: ANN401 - of a file
+    """The task of a spec's record, where its domain is one of the catalogue's."""
+    where = spec.get("task") if isinstance(spec, dict) else None
+    if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
+        return None
+    return Task(where["domain"], where.get("machine"))
+
+
+def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
+    """The task's domain, with the kind of action that the agent chooses."""
+    if isinstance(task.domain, WaterWorld):
+        return replace(task.domain, continuous=agent.continuous is True)
+    return task.domain
+
+
+def _place(policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None) -> AnyPolicy | SummaryPolicy:
+    """The policy, with the domain where it was learnt."""
+    from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - with the readable policies
+
+    return replace(policy, domain=domain) if isinstance(policy, TabularPolicy) else policy
 
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:
@@ -346,7 +519,7 @@ def train(
     watch: Watch | None = ...,
     progress: bool | None = ...,
     **settings: Any,  # noqa: ANN401 - the agent's own
-) -> list[Run]: ...
+) -> Runs: ...
 @explain_arguments
 def train(  # noqa: PLR0913 - each is a choice of the user's
     task: TaskLike,
@@ -360,8 +533,8 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     watch: Watch | None = None,
     progress: bool | None = None,
     **settings: Any,
-) -> Run | list[Run]:
-    """Train an agent on a task; returns the run, or with `seeds` a list of runs.
+) -> Run | Runs:
+    """Train an agent on a task; returns the run, or with `seeds` a list of runs, which has a `table`, a `plot` and an `evaluate` of all.
 
     task: a `Task`, or what makes one: a domain, its name or its file. agent: settings such as `CpRM(k=1)`, or a name such as
     "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. Left out: Q-learning, in
@@ -392,42 +565,83 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     if seed:
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
-    if chosen.deep:
-        return _train_all(specs, folder, watch, progress)
-    return [run for spec in specs for run in _train_all([spec], folder, watch, progress)]
+    return Runs(_train_all(specs, folder, watch, progress))
 
 
 def _change(agent: object, settings: dict[str, Any]) -> Agent:
     """The agent with some settings changed; one that it does not have is refused."""
-    if not isinstance(agent, Agent):
-        fix = 'use a name or settings, such as "ppo" or pdrm.PPO(n_envs=8); agents of other libraries learn on pdrm.wrap(…)'
-        raise WrongKind(f"{agent!r} is not an agent of pdrm", fix=fix)
-    check_known(type(agent), settings)
-    return replace(agent, **settings)
+    chosen = check_agent(agent)
+    check_known(type(chosen), settings)
+    return replace(chosen, **settings)
 
 
 def _train_all(
     specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
 ) -> list[Run]:
-    """Train runs of one batch to the end, side by side."""
-    runs, chosen = [], specs[0].agent
-    for spec in specs:
-        root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-        runs.append(Run(spec, root / spec.name))
-        if folder is None:
-            weakref.finalize(runs[-1], shutil.rmtree, root, ignore_errors=True)
-    with show_progress(chosen.total, chosen.unit, quiet=not (is_shown() if progress is None else progress)) as update:
+    """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
+    runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
+    shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
+    if shown and len(left) < len(runs):
+        say("\n".join(f"was trained before: {run.folder}" for run in runs if run.done))
+    groups = [left] if chosen.deep else [[run] for run in left]
+    with show_progress(chosen.total * len(groups), chosen.unit, quiet=not shown or not left) as update:
 
-        def tell(status: Status) -> None:
-            facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
-            update(status.done, f"return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}")
-            if watch is not None:
-                watch(status)
+        def train_group(group: list[Run], before: int) -> None:
+            def tell(status: Status) -> None:
+                facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
+                seed = f"seed {status.spec.seed}  " * (len(runs) > 1)
+                said = f"{seed}return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}"
+                update(before + status.done, said)
+                if watch is not None:
+                    watch(status)
 
-        execute(specs, [run.folder for run in runs], tell)
+            if begun := _describe_begun(group):
+                if shown:
+                    say(f"{begun[1]}: {', '.join(str(run.folder) for run in group)}")
+                update(before + begun[0], begun[1])
+            execute([run.spec for run in group], [run.folder for run in group], tell)
+
+        try:
+            for place, group in enumerate(groups):
+                train_group(group, place * chosen.total)
+        except KeyboardInterrupt:
+            raise Interrupted(_describe_kept(runs, temporary=folder is None)) from None
+    _warn_of_failure(runs)
+    return runs
+
+
+def _place_run(spec: RunSpec, folder: str | os.PathLike[str] | None) -> Run:
+    """The run in its own folder; None: in a temporary one, which lasts as long as the run."""
+    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
+    run = Run(spec, root / spec.name)
+    if folder is None:
+        weakref.finalize(run, shutil.rmtree, root, ignore_errors=True)
+    return run
+
+
+def _warn_of_failure(runs: Sequence[Run]) -> None:
+    """Warn once, of all runs whose last tests did not achieve the task."""
     failed = {run.spec.seed: run.warning for run in runs if run.warning is not None}
     for warning in list(failed.values())[:1]:
         seeds = ", ".join(map(str, failed))
-        told = f"{warning.message} (agent `{chosen.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
+        told = f"{warning.message} (agent `{runs[0].spec.agent.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
         warn_caller(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix))
-    return runs
+
+
+def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
+    """How far runs are that go on from where they were stopped, and what to say of it; None: they begin."""
+    found = [read_progress(run.folder) for run in runs if not run.done and (run.folder / CHECKPOINT).exists()]
+    if not all(found) or not found:
+        return None
+    done = min(one["done"] for one in found)
+    return done, f"going on from {done / found[0]['total']:.0%}"
+
+
+def _describe_kept(runs: Sequence[Run], *, temporary: bool) -> str:
+    """What is left of runs that were stopped."""
+    kept = [run.folder for run in runs if run.done or (run.folder / CHECKPOINT).exists()]
+    if temporary:
+        return 'stopped; nothing was kept: with folder="runs" the same line would go on from there'
+    if not kept:
+        return "stopped before the first test: there is nothing to keep"
+    return f"stopped; what was learnt is in {', '.join(map(str, kept))}: the same line goes on from there"

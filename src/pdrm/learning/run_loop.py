@@ -259,7 +259,7 @@ class DeferredInterrupt:
         self._asked = True
         if parent_process() is None:  # a worker's parent has heard it too, and says what it does
             with suppress(OSError):  # not print: the signal may have come in the middle of one
-                os.write(STANDARD_ERROR, b"\nstopping after the next test, saving what was learnt ...\n")
+                os.write(STANDARD_ERROR, b"\nstopping after the next test ...\n")
 
     def raise_if_asked(self) -> None:
         """Raise the interrupt that was noted, if there was one."""
@@ -493,6 +493,14 @@ def _remove_leftovers(folder: Path) -> None:
         raise CannotWrite(f"{folder} cannot be written to: {str(error.strerror).lower()}", fix=fix) from error
 
 
+def read_progress(folder: Path) -> dict[str, Any]:
+    """How far a run that is not done is: `done` and `total`, and the `return` of its last test; nothing before the first."""
+    try:
+        return parse_record((folder / PROGRESS).read_bytes())
+    except (OSError, ValueError):
+        return {}
+
+
 def is_done(folder: Path) -> bool:
     """Whether a folder holds a run's final result."""
     if (folder / RESULT).exists():
@@ -541,7 +549,8 @@ def no_run(
     """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
-    runs = sorted((file.parent for file in folder.glob(f"*/{SPEC}")), key=lambda run: run.stat().st_mtime)
+    found = list(folder.glob(f"*/{SPEC}")) or folder.glob(f"runs/*/{SPEC}")  # where a study has its runs
+    runs = sorted((file.parent for file in found), key=lambda run: run.stat().st_mtime)
     if runs:
         count = "a run: name it" if len(runs) == 1 else f"{len(runs)} runs: name one of them"
         return BadRunFolder(f"{folder} holds {count}", fix=_list_last(runs))

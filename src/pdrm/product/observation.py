@@ -8,9 +8,9 @@ its entries beside the machine's: agents such as Stable-Baselines3's refuse a di
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -300,6 +300,48 @@ def _check_inside(space: spaces.Discrete | spaces.MultiDiscrete, observation: An
 def _outside(environment: spaces.Space[Any], observation: object) -> CannotWrap:
     fix = "let the environment observe what its space says, or leave `flatten` and `discrete` out"
     return CannotWrap(f"the observation {str(observation)[:60]} is not in the environment's {environment}", fix=fix)
+
+
+class Seen(NamedTuple):
+    """What an observation of `pdrm.wrap` shows."""
+
+    observation: Any
+    """The environment's own."""
+    state: str
+    """The machine's."""
+    stack: Stack
+    """The symbols that are shown, top first."""
+    whole: bool
+    """Whether that is known to be the whole stack: a place is left empty."""
+
+
+def read_seen(shown: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None) -> Seen | None:
+    """What an observation shows: a dictionary, or a vector, of which one must know how many numbers (`size`) say where the
+    environment is. states, symbols: of the machine, in its order. None: it is no such observation.
+
+    >>> read_seen({"observation": 7, "machine": 0, "stack": np.array([2, 0])}, ("u0", "u1"), ("#", "A"))
+    Seen(observation=7, state='u0', stack=('A',), whole=True)
+    >>> read_seen(np.array([0, 1, 1, 0, 0, 0, 1]), ("u0", "u1"), ("#", "A"), size=2)
+    Seen(observation=1, state='u0', stack=('A',), whole=False)
+    """
+    try:
+        if isinstance(shown, Mapping):
+            own, state = shown["observation"], int(shown[MACHINE])
+            numbers = [int(number) for number in shown.get(STACK, ())]
+        else:
+            vector, base = np.asarray(shown, np.float32), len(symbols) + 1
+            places = (len(vector) - (size or 0) - len(states)) // base
+            ends = np.cumsum([size or 0, len(states), *[base] * places])
+            parts = np.split(vector, ends)
+            hot = all(part.max() == part.sum() == 1 for part in parts[:-1])
+            if size is None or vector.ndim != 1 or len(parts[-1]) or not hot:
+                return None
+            own, state, *numbers = (int(part.argmax()) for part in parts[:-1])
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None
+    if not 0 <= state < len(states) or not all(0 <= number <= len(symbols) for number in numbers):
+        return None
+    return Seen(own, states[state], tuple(symbols[number - 1] for number in numbers if number), 0 in numbers)
 
 
 Form = AsDict | AsVector | AsNumber

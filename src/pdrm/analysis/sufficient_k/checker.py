@@ -229,6 +229,9 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
     made it is used: every step is taken anew with the readable machine, and counted in fractions.
 
+    domain, machine: of the task, `task.finite` and `task.pushdown`. proof: `pdrm.check_k(…).certificate(k, "everywhere")`, or
+    `pdrm.analysis.load_certificate(path)`.
+
     >>> from dataclasses import replace
     >>> from pdrm.analysis.sufficient_k.check_k import check_k
     >>> from pdrm.task import Task

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.finite_env import FiniteEnv
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadSetting, NotHere, PdrmError, explain_arguments
+from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -34,12 +35,16 @@ from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.evaluation import Moment
+from pdrm.learning.tabular.policy_table import PolicyRow
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.observation import AsVector, Seen, Window, read_seen
 from pdrm.product.views import TopK
-from pdrm.product.wrapping import wrap
 from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.drawing.rows import Rows
 
 MOST_DEPTH = 2**24
 """Symbols of a stack that a policy's file may ask room for."""
@@ -56,8 +61,8 @@ class DeepPolicy:
     >>> algorithm, settings = algorithm_of("ppo"), PPO()
     >>> untrained = algorithm.new_network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
-    >>> env = pdrm.wrap(pdrm.domains.FiniteEnv("echo"), "echo", labels="info", k=1, flatten=True)
-    >>> int(policy.act(env.reset(seed=0)[0])) in range(2)
+    >>> env = pdrm.Task("echo").env(k=1)
+    >>> policy.act(env.reset(seed=0)[0]) in range(2)
     True
     """
 
@@ -67,6 +72,8 @@ class DeepPolicy:
     network: Any
     about: dict[str, Any]
     memory: Any = None
+    domain: FiniteDomain | None = None
+    """Where it was learnt, to have states and actions described; None where that is continuous, or not known."""
 
     def __post_init__(self) -> None:
         self._act = jax.jit(self.algorithm.act(self.product, self.settings, self.network))
@@ -87,39 +94,136 @@ class DeepPolicy:
             raise NotHere("policies of pdrm have no `predict`", fix=fix)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def act(self, observation: npt.ArrayLike) -> npt.NDArray[Any]:
-        """The action for an observation as `pdrm.wrap(..., flatten=True)` gives it; what the policy never saw is left out."""
-        wanted = self.product.observation_size
+    @explain_arguments
+    def act(
+        self, observation: object, machine_state: str | None = None, memory: Sequence[str] | None = None
+    ) -> int | npt.NDArray[Any]:
+        """The action for an observation as `Task.env` shows it, a dictionary or a flat vector; what the policy never saw is left out.
+
+        observation: or the environment's state, then the machine's, and `memory`: the stack, top first.
+        """
+        wanted, own = self.product.observation_size, self.product.domain.observation_size
+        if isinstance(observation, Mapping) or machine_state is not None:
+            observation = self._encode(observation, machine_state, memory)
         try:
             seen = np.array(observation, np.float32)
-        except (TypeError, ValueError):  # a dictionary, or rows of several lengths
+        except (TypeError, ValueError):  # rows of several lengths
             seen = np.zeros(0, np.float32)
         if seen.shape != (wanted,):
-            kind = f"has the shape {seen.shape}" if seen.size else f"is {str(observation)[:60]}"
-            k, own = self.product.k, self.product.domain.observation_size
+            kind = f"has the shape {seen.shape}" if seen.size > 1 else f"is {str(observation)[:60]}"
             fault = f"the observation {kind}, but this policy sees vectors of {wanted} numbers: {own} of the domain, {wanted - own} of the machine"
-            raise BadSetting(fault, fix=f"hand it what pdrm.wrap(…, k={k}, flatten=True) observes, one at a time")
-        seen[self.product.domain.observation_size :] *= float(self.product.visible)
+            raise WrongPolicy(fault, fix=f"hand it what task.env(k={self.product.k}) shows, one at a time")
+        seen[own:] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
-        return np.asarray(action[0])
+        found = np.asarray(action[0])
+        return int(found) if not found.ndim else found
+
+    def _encode(
+        self, shown: object, machine_state: str | None, memory: Sequence[str] | None
+    ) -> npt.NDArray[np.float32]:
+        """The vector for a dictionary, or for a state, a machine state and a stack."""
+        machine, k, own = self.machine, self.product.k, self.product.domain.observation_size
+        window = Window(machine, TopK(k))
+        if machine_state is None:
+            seen = read_seen(shown, (*window.state,), machine.stack)
+        else:
+            known = machine_state in window.state and memory is not None and not isinstance(memory, str)
+            known = known and window.symbol.keys() >= {*(memory or ())}
+            seen = Seen(shown, machine_state, tuple(memory or ()), whole=True) if known else None
+        where = np.zeros(0) if seen is None else np.asarray(seen.observation)
+        numbered = where.ndim == 0 and where.dtype.kind in "iu" and 0 <= where < own
+        if seen is None or not (numbered or where.shape == (own,)):
+            given = shown if machine_state is None else (shown, machine_state, memory)
+            fault = f"{str(given)[:80]} is not an observation of the environment and the machine that this policy was learnt with"
+            example = f"policy.act(0, {machine.states[0]!r}, ({machine.stack[0]!r},))"
+            raise WrongPolicy(
+                fault, fix=f"hand it what task.env(k={k}) shows, or {example}: state, machine state, stack"
+            )
+        if not seen.whole and len(seen.stack) < k:
+            fault = f"the observation shows {len(seen.stack)} symbols of the stack, and this policy sees {k}"
+            raise WrongPolicy(fault, fix=f"env = task.env(k={k})")
+        space = spaces.Discrete(own) if numbered else spaces.Box(-np.inf, np.inf, (own,))
+        return AsVector(space, window).put(seen.observation, seen.state, seen.stack)
+
+    @property
+    def machine(self) -> PushdownRewardMachine:
+        """The machine it was learnt with."""
+        assert self.product.readable is not None  # noqa: S101 - `jax_product` sets it
+        return self.product.readable
+
+    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
+        """The action it takes, row by row: for every machine state, k symbols on top of the stack, and environment state. Of a
+        finite domain, and a network that remembers nothing. domain: where it was learnt, to have states and actions described.
+        """
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+
+        places, known = self.product.domain.observation_size, self.domain if domain is None else domain
+        if known is None or isinstance(self.settings, RecurrentPPO):
+            why = "it remembers what it saw" if known is not None else "it sees no numbered states"
+            raise NotHere(f"this network has no table: {why}", fix="look at an episode: run.replay(), or run.film()")
+        symbols, states, k = self.machine.stack, self.machine.states, self.product.k
+
+        def make(number: int) -> PolicyRow:
+            rest, place = divmod(number, places)
+            state, seen = divmod(rest, len(symbols) ** k)
+            stack = tuple(symbols[seen // len(symbols) ** power % len(symbols)] for power in reversed(range(k)))
+            action = self.act(place, states[state], stack)
+            return PolicyRow(place, known.describe(place), states[state], stack, known.actions[int(action)], {})
+
+        return Rows(places * len(states) * len(symbols) ** k, make)
+
+    def _repr_html_(self) -> str | None:
+        from pdrm.drawing.markup import html  # noqa: PLC0415 - as the table
+
+        said = html("p", repr(self).strip("<>"))
+        return (
+            said
+            if self.domain is None or isinstance(self.settings, RecurrentPPO)
+            else said + self.table()._repr_html_()
+        )
+
+    @explain_arguments
+    def save(self, path: str | Path) -> None:
+        """Write it to a `.npz` file and a `.json` beside it; `pdrm.learning.load_policy` reads it. path: of the `.npz`."""
+        file = Path(path)
+        if file.suffix != ".npz":
+            raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
+        product, settings = self.product, asdict(self.settings)
+        description = _describe(self.settings.name, settings, self.machine, product, product.visible, self.about)
+        _write(file, self.network, description)
 
 
 def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]) -> None:
     """Write the network of one run as `path` (.npz), and the description beside it, each whole or not at all."""
     network = jax.tree.map(lambda part: part[run], training.state.network)
     own = {name: float(values[run]) for name, values in training.numbers.items() if hasattr(training.settings, name)}
-    product = training.product
-    description = {
+    visible = training.numbers["visible"][run] if "visible" in training.numbers else training.product.visible
+    settings = {**asdict(training.settings), **own}
+    _write(path, network, _describe(training.settings.name, settings, machine, training.product, visible, about))
+
+
+def _describe(
+    agent: str,
+    settings: dict[str, Any],
+    machine: AnyMachine,
+    product: JaxProduct,
+    visible: float,
+    about: dict[str, Any],
+) -> dict[str, Any]:
+    return {
         "pdrm_deep_policy": 1,
-        "agent": training.settings.name,
-        "settings": {**asdict(training.settings), **own},
+        "agent": agent,
+        "settings": settings,
         "machine": to_text(machine),
         "k": product.k,
-        "visible": float(training.numbers["visible"][run] if "visible" in training.numbers else product.visible),
+        "visible": float(visible),
         "depth": product.machine.depth,
         "about": about,
     }
+
+
+def _write(path: Path, network: object, description: dict[str, Any]) -> None:
     write_atomically(path, encode_arrays(tree_arrays(network)))
     write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
 
@@ -156,7 +260,9 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         network = load_arrays(arrays, algorithm.new_network(product, settings, np.random.default_rng(0)))
     except MALFORMED as error:
         raise BadPolicyFile(f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix) from error
-    return DeepPolicy(algorithm, settings, product, network, about)
+    return DeepPolicy(
+        algorithm, settings, product, network, about, domain=domain if isinstance(domain, FiniteDomain) else None
+    )
 
 
 def _check_sizes(settings: Deep, k: int, depth: int, arrays: Arrays) -> None:
@@ -177,15 +283,15 @@ def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
 
 def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
     """One episode without exploration in a finite domain, moment by moment, with the readable machine."""
-    env = wrap(FiniteEnv(task.finite), task.pushdown, labels="info", k=policy.product.k, flatten=True)
+    env: Any = task.env(policy.product.k, flatten=True)
     where: Any = env.env.unwrapped
     seen, info = env.reset(seed=seed)
     policy.begin()
     moments, over = [Moment(where.state, env.configuration, None, info.get("label"), info["machine"]["reward"])], False
     while not over:
-        action = int(policy.act(seen))
+        action = policy.act(seen)
         seen, _, terminated, truncated, info = env.step(action)
         paid = info["machine"]["reward"], info["machine"]["environment_reward"]
-        moments.append(Moment(where.state, env.configuration, action, info.get("label"), *paid))
+        moments.append(Moment(where.state, env.configuration, int(action), info.get("label"), *paid))
         over = terminated or truncated
     return moments

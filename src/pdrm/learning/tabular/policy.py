@@ -41,7 +41,9 @@ from pdrm.learning.tabular.policy_table import (
     PolicyRow,
     PolicyTable,
     StackTree,
+    check_state,
     decode_table,
+    locate,
     table_from,
     tabulate_policy,
 )
@@ -78,7 +80,7 @@ class TabularPolicy:
     def __getattr__(self, name: str) -> NoReturn:
         """Called for what a policy does not have: what those of other libraries have is explained."""
         if name == "predict":
-            raise NotHere("policies of pdrm have no `predict`", fix="action = policy.act(state, machine_state, stack)")
+            raise NotHere("policies of pdrm have no `predict`", fix="action = policy.act(observation)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
@@ -106,6 +108,23 @@ class TabularPolicy:
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
         return self.q_table.seen(row)
+
+    def begin(self) -> None:
+        """An episode begins: tables remember nothing, but a loop that serves networks too says so."""
+
+    def _locate(self, observation: object, machine_state: str | None, memory: Memory | None) -> tuple[int, str, Memory]:
+        """The environment state, the machine state and the memory that are given, one by one or in an observation."""
+        if machine_state is not None and memory is not None:
+            state: Any = observation  # which is checked where its row is looked for
+            return state, machine_state, memory
+        table, states = self.q_table, None if self.domain is None else self.domain.states
+        if not isinstance(table.memory, StackTree):
+            fix = "policy.act(state, machine_state, counters); run.episode() plays an episode"
+            raise WrongPolicy("this policy sees counters, and no environment shows those", fix=fix)
+        return locate(observation, self.view, table.states, table.memory.stack, states)
+
+    def _check_state(self, state: int) -> None:
+        check_state(state, None if self.domain is None else self.domain.states)
 
     def check_domain(self, domain: FiniteDomain) -> None:
         """Raise unless the policy can act in this domain."""
@@ -172,11 +191,17 @@ class Policy(TabularPolicy):
 
     def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
+        self._check_state(environment_state)
         return self.q_table.values(environment_state, machine_state, memory)
 
-    def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
-        """An action of highest value, the first of several (where nothing was ever seen, the first action)."""
-        return int(np.argmax(self.values(environment_state, machine_state, memory)))
+    @explain_arguments
+    def act(self, observation: object, machine_state: str | None = None, memory: Memory | None = None) -> int:
+        """An action of highest value, the first of several (where nothing was ever seen, the first action).
+
+        observation: as `Task.env` shows it; or the environment's state, then the machine's, and `memory`: the stack, top first, or
+        the counters.
+        """
+        return int(np.argmax(self.values(*self._locate(observation, machine_state, memory))))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -192,6 +217,7 @@ class HierarchicalPolicy(TabularPolicy):
 
     def option_values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
+        self._check_state(environment_state)
         values = self.q_table.values(environment_state, machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
@@ -213,10 +239,21 @@ class HierarchicalPolicy(TabularPolicy):
         row = self.within.values(environment_state, machine_state, memory)
         return row[option * len(self.actions) : (option + 1) * len(self.actions)]
 
-    def act(self, environment_state: int, machine_state: str, memory: Memory, option: int | None = None) -> int:
-        """An action of highest value for an option, the first of several; without one, for the best option there."""
-        followed = self.option(environment_state, machine_state, memory) if option is None else option
-        return int(np.argmax(self.values(environment_state, machine_state, memory, followed)))
+    @explain_arguments
+    def act(
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Memory | None = None,
+        option: int | None = None,
+    ) -> int:
+        """An action of highest value for an option, the first of several; without one, for the best option there.
+
+        observation: as `Task.env` shows it; or the environment's state, then the machine's, and the stack, top first.
+        """
+        there = self._locate(observation, machine_state, memory)
+        followed = self.option(*there) if option is None else option
+        return int(np.argmax(self.values(*there, followed)))
 
     def _choices(self, _machine_state: str) -> tuple[str, ...]:
         return self.options.get(_machine_state, ())
@@ -261,16 +298,12 @@ def option_texts(options: Iterable[Option]) -> tuple[str, ...]:
     return tuple("" if rule is None else str(rule) for rule in options)
 
 
-@explain_arguments
-def load_policy(path: str | Path) -> AnyPolicy | SummaryPolicy:
+def load_table(path: str | Path) -> AnyPolicy | SummaryPolicy:
     """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)
     beside = file.with_suffix(".json")
     try:
         description = parse_record(read_bytes(beside))
-        if "pdrm_deep_policy" in description:  # networks need the domain that they were learnt in
-            fix = f'pdrm.learning.load_deep_policy("{file}", domain), with the domain that it was learnt in'
-            raise BadPolicyFile(f"{file} is the policy of a deep agent, not a table", fix=fix)
         sha256 = str(description["sha256"])
     except MALFORMED as error:
         raise _damaged(file, describe_fault(error, beside.name)) from error

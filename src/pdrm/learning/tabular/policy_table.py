@@ -24,6 +24,7 @@ from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
 from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
+from pdrm.product.observation import read_seen
 from pdrm.product.views import FullStack, TopK, View
 
 if TYPE_CHECKING:
@@ -119,11 +120,15 @@ class StackTree:
             number = int(self.parent[number])
         return tuple(symbols)
 
+    def check_symbols(self, memory: Memory) -> None:
+        """Raise unless these are symbols of the stack."""
+        if isinstance(memory, str) or not isinstance(memory, Sequence) or not set(self.stack).issuperset(memory):
+            fault = f"{memory!r} is not a stack of the machine this was learnt with"
+            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, top first: {', '.join(self.stack)}")
+
     def number(self, memory: Sequence[str]) -> int:
         """The node of a stack."""
-        if isinstance(memory, str) or any(symbol not in self.stack for symbol in memory):
-            fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
+        self.check_symbols(memory)
         node = 0
         for symbol in reversed(memory):
             node = self._places.find(node, self.stack.index(symbol) + 1)
@@ -232,6 +237,8 @@ class PolicyTable:
         if not isinstance(environment_state, int | np.integer) or environment_state < 0:
             fault = f"{environment_state!r} is not a state of an environment"
             raise WrongPolicy(fault, fix="give its number, a non-negative integer")
+        if isinstance(self.memory, StackTree):
+            self.memory.check_symbols(memory)
         seen: Any = self.view.of(tuple(memory)) if not isinstance(memory, str) else memory  # type: ignore[arg-type]
         node, row = self.memory.number(seen), UNSEEN
         if node != UNSEEN:
@@ -314,6 +321,33 @@ def _tree_of_tops(base: int, k: int, code: Numbers) -> tuple[Stacks, Numbers]:
         digits = [number // base**power % base for power in reversed(range(k))]
         nodes.append(tops.node_of(digit for digit in digits if digit))
     return tops, np.array(nodes, np.int64)[place]
+
+
+def locate(
+    shown: object, view: View, states: Sequence[str], symbols: Sequence[str], size: int | None
+) -> tuple[int, str, Stack]:
+    """The environment state, the machine state and the stack that an observation of `Task.env` shows to a policy with a view.
+
+    size: how many states the environment has, where that is known: a vector cannot be read without.
+    """
+    k = 'k="full", depth=32' if isinstance(view, FullStack) else f"k={view.k}"
+    seen = read_seen(shown, states, symbols, size)
+    if seen is None or np.ndim(seen.observation):
+        fault = f"{str(shown)[:60]} is not an observation of the environment and the machine that this policy was learnt with"
+        fix = f"hand it what task.env({k}) shows, or policy.act(0, {states[0]!r}, ({symbols[0]!r},)): state, machine state, stack"
+        raise WrongPolicy(fault, fix=fix)
+    if not seen.whole and (isinstance(view, FullStack) or len(seen.stack) < view.k):
+        count = len(seen.stack)
+        fault = f"the observation shows {count} symbol{'s' * (count != 1)} of the stack, and this policy sees more"
+        raise WrongPolicy(fault, fix=f"env = task.env({k})")
+    return int(seen.observation), seen.state, seen.stack
+
+
+def check_state(state: object, states: int | None) -> None:
+    """Raise unless the environment has that state; None: how many it has is not known."""
+    if states is not None and isinstance(state, int | np.integer) and state >= states:
+        fault = f"{state!r} is not a state of the environment this was learnt in"
+        raise WrongPolicy(fault, fix=f"states are 0 to {states - 1}")
 
 
 # --- The table for people

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
+from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean, explain_arguments
 from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.learning.tabular.policy_table import Memory, PolicyRow
+from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, tabulate
@@ -130,7 +130,8 @@ class SummaryPolicy:
         if machine_state not in states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), states))
-        if not 0 <= environment_state < len(self.world.terminal):
+        known = isinstance(environment_state, int | np.integer)
+        if not known or not 0 <= environment_state < len(self.world.terminal):
             fault = f"{environment_state!r} is not a state of the environment this was learnt in"
             raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
         if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
@@ -139,9 +140,22 @@ class SummaryPolicy:
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
         return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)[0]
 
-    def act(self, environment_state: int, machine_state: str, memory: Memory) -> int:
-        """An action of highest value, the first of several."""
-        return int(np.argmax(self.values(environment_state, machine_state, memory)))
+    def begin(self) -> None:
+        """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
+
+    @explain_arguments
+    def act(self, observation: object, machine_state: str | None = None, memory: Memory | None = None) -> int:
+        """An action of highest value, the first of several.
+
+        observation: as `Task.env` shows it, with the whole stack; or the environment's state, then the machine's, and `memory`: the
+        stack, top first.
+        """
+        if machine_state is not None and memory is not None:
+            state: Any = observation  # which is checked with the others
+            return int(np.argmax(self.values(state, machine_state, memory)))
+        states = (*self.machine.states, *self.machine.final)
+        there = locate(observation, self.view, states, self.machine.stack, len(self.world.terminal))
+        return int(np.argmax(self.values(*there)))
 
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""

@@ -1,0 +1,160 @@
+"""Acting by hand: one loop serves every policy, table or network, in the environment that a task is; what cannot be is refused."""
+
+import numpy as np
+import pytest
+
+import pdrm
+from pdrm.errors import BadPolicyFile, BadSetting, NotHere, WrongArguments, WrongPolicy
+from pdrm.learning import load_policy
+
+MAP = """step_limit 50
+place a key
+place b door
+
+######
+#@.a.#
+#..b.#
+######
+"""
+TASK = """events key door
+exclusive key door
+stack # K
+start go
+final done
+otherwise stay 0
+go -> go : key, # / K #, 0
+go -> done : door, K / eps, 1
+"""
+SHORT = {"total_timesteps": 512, "n_envs": 4, "n_steps": 16, "test_episodes": 2}
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "shop.txt").write_text(MAP)
+    (folder / "task.pdrm").write_text(TASK)
+    return pdrm.Task("shop.txt", "task.pdrm", folder=folder)
+
+
+@pytest.fixture(scope="module")
+def runs(task):
+    tables = {name: pdrm.train(task, name, episodes=300) for name in ("q", "cprm", "hrm", "summary")}
+    nets = {name: pdrm.train(task, name, progress=False, **SHORT) for name in ("ppo", "rppo")}
+    return {**tables, **nets}
+
+
+def play(policy, env, seed=0):
+    observation, _ = env.reset(seed=seed)
+    policy.begin()
+    actions, over = [], False
+    while not over:
+        actions.append(policy.act(observation))
+        assert isinstance(actions[-1], int)
+        observation, _, terminated, truncated, _ = env.step(actions[-1])
+        over = terminated or truncated
+    return actions
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_one_loop_serves_every_policy_with_every_form_of_observation(task, runs):
+    for name, run in runs.items():
+        k = {"k": "full", "depth": 8} if name == "summary" else {"k": 1}
+        named, flat = (play(run.policy, task.env(**k, flatten=flatten)) for flatten in (False, True))
+        assert named == flat
+        if name in ("q", "cprm"):
+            assert play(run.policy, task.env(k=2)) == named, "more may be shown than it sees"
+        if name in ("q", "cprm", "summary"):
+            assert len(named) == 3, "to the key and to the door"
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_the_three_arguments_and_the_observation_mean_the_same(task, runs):
+    for name, run in runs.items():
+        policy, env = run.policy, task.env(k="full", depth=8) if name == "summary" else task.env()
+        observation, _ = env.reset(seed=0)
+        policy.begin()
+        first = policy.act(observation)
+        policy.begin()
+        assert policy.act(int(observation["observation"]), "go", ("#",)) == first
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_what_was_never_there_is_refused_with_the_right_call(runs):
+    for name, run in runs.items():
+        policy = run.policy
+        for wrong in (
+            (999, "go", ("#",)),
+            (-1, "go", ("#",)),
+            (0, "none", ("#",)),
+            (0, "go", ("#", "X")),
+            (0, "go", "#"),
+            (0, "go"),
+            (0,),
+            ({"observation": 0, "machine": 9, "stack": [1]},),
+            ({"observation": 0},),
+            (np.zeros(3),),
+            ("up",),
+        ):
+            with pytest.raises(WrongPolicy) as told:
+                policy.act(*wrong)
+            assert told.value.fix, (name, wrong)
+        with pytest.raises(WrongArguments):
+            policy.act()
+    with pytest.raises(WrongPolicy) as told:
+        runs["summary"].policy.act(runs["summary"].spec.task.env(k=1).reset(seed=0)[0])
+    assert 'k="full"' in told.value.fix
+
+
+def test_a_policy_over_counters_says_how_it_acts():
+    policy = pdrm.train("letter", "cra-q", episodes=100).policy
+    with pytest.raises(WrongPolicy) as told:
+        policy.act(pdrm.Task("letter").env().reset(seed=0)[0])
+    assert "counters" in told.value.fix
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
+    for name, run in runs.items():
+        kept = run.save(tmp_path)
+        assert kept.folder.parent == tmp_path
+        copy = tmp_path / f"{name}.npz"
+        run.policy.save(copy)
+        own = run.spec.task.finite
+        for policy in (load_policy(kept.folder), load_policy(kept.folder / "policy.npz"), load_policy(copy, own)):
+            assert type(policy) is type(run.policy)
+            policy.begin()
+            first = policy.act(0, "go", ("#",))
+            again = run.policy
+            assert first == again.act(0, "go", ("#",))
+            if not name.startswith("summary"):
+                assert policy.domain.describe(3) == own.describe(3)
+    with pytest.raises(BadPolicyFile) as told:
+        load_policy(tmp_path / "ppo.npz")
+    assert "domain" in told.value.fix
+    assert load_policy(tmp_path / "q.npz").domain is None
+    alone = tmp_path / "alone"
+    runs["q"].save(alone)
+    assert pdrm.learning.Run.load(alone).spec == runs["q"].spec
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_a_network_has_a_table_where_states_are_numbered(runs, task):
+    policy = runs["ppo"].policy
+    rows = policy.table()
+    assert len(rows) == task.finite.states * 1 * 2
+    for row in rows[:6]:
+        assert row.best == task.finite.actions[policy.act(row.environment_state, row.machine_state, row.stack)]
+        assert row.where == task.finite.describe(row.environment_state)
+    assert "<table" in policy._repr_html_()
+    with pytest.raises(NotHere):
+        runs["rppo"].policy.table()
+    assert "<p>" in runs["rppo"].policy._repr_html_()
+
+
+def test_waterworld_is_an_environment_too():
+    for continuous in (False, True):
+        env = pdrm.Task("water-17").env(k=1, flatten=True, continuous=continuous)
+        assert env.observation_space.contains(env.reset(seed=0)[0])
+        env.step(env.action_space.sample())
+    with pytest.raises(BadSetting):
+        pdrm.Task("letter").env(continuous=True)
