@@ -34,7 +34,9 @@ FURTHER = {
     "states": "a larger --most may help",
     "explored": "another --depth may help",
     "stopped": "letting it run longer may help",
+    "stuck": "more --seconds are not likely to help: hardly any of these states was decided by exploring",
     "whole": "the whole stack (--k full)",
+    "summary": "--agent summary, which acts on the whole stack",
 }
 """What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
 QUICK = 3.0
