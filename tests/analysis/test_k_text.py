@@ -9,7 +9,6 @@ from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply
-from pdrm.product.finite_product import Bound
 from pdrm.task import Task
 
 
@@ -53,7 +52,7 @@ def test_a_k_out_of_range_is_refused():
 def test_a_bound_below_the_first_stack_is_refused():
     for rule in ("open", "block", "fail"):
         with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
-            check_k("letter", "letter", [0], bound=Bound(0, rule))
+            check_k("letter", "letter", [0], height=0, rule=rule)
 
 
 def test_a_certified_yes_loses_nothing(paint):

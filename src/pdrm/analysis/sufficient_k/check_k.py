@@ -56,6 +56,7 @@ from pdrm.analysis.values import Known, bound_by_top, check_discount
 from pdrm.errors import BadSetting, explain_arguments
 from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
+from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -87,6 +88,9 @@ MOST_FOLLOWED = 5_000
 """Steps at most that an optimal policy is followed, to see whether the domain's step limit cuts it off."""
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
+GIB = 2**30
+SHORTEST_TIME = 0.1
+"""Seconds that a search is given at least."""
 QUICK, EVERY = 3.0, 5.0
 """Seconds before anything is said of how it goes, and between two lines where there is no terminal."""
 
@@ -276,7 +280,8 @@ class KSearch:
         """Look ever further, until all is decided, or time or states are up."""
         if self.plan.solves_early:  # whenever it is stopped, the optimal value is known then
             self._enter("solving with the whole stack")
-            self._solved.solve()
+            with self._until(2 * SOLVE * self.plan.seconds):
+                self._solved.solve()
         with suppress(TimeoutError):
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
@@ -721,9 +726,11 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     *,
     discount: float | None = None,
     depth: int | None = None,
-    bound: Bound | None = None,
+    from_: str | None = None,
+    height: int | None = None,
+    rule: str = "open",
     most: int = MOST_STATES,
-    memory: int = MEMORY,
+    memory: float = MEMORY / GIB,
     seconds: float | None = SECONDS,
     watch: Watch | None = None,
     progress: bool | None = None,
@@ -737,21 +744,69 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     those within as many steps as give some thousands of them.
     seconds: how long it may take; then the best answers so far are given, as they are at Ctrl-C (a second one raises
     `KeyboardInterrupt`). None: as long as it takes.
-    most, memory: states to explore, and bytes for them, at most. bound: the highest stack. watch: called as the product grows.
+    from_: "start": ask only whether some k-policy is optimal from the start.
+    height: the highest stack the product is built for. rule: what happens beyond: "open" (the problem stays what it is), "block" or "fail"
+    (which make another task of it).
+    most, memory: states to explore, and GiB for them, at most. watch: called as the product grows.
     progress: whether to show how it goes; None: where a bar would be seen.
+    Warnings tell of what is more often a mistake in a task, as in training.
 
     >>> report = check_k("paint")
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
     (5, ('ask_5',))
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    search = KSearch(
-        given, k, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
+    bound, room = Bound(height, rule), measure_memory(memory)
+    search = partial(
+        KSearch,
+        given,
+        k,
+        discount=discount,
+        bound=bound,
+        most=most,
+        memory=room,
+        questions=choose_questions(from_),
+        watch=watch,
     )
+    warn_of_tasks(given)
     shown = is_shown() if progress is None else progress
-    with show_search(seconds, quiet=not shown) as attach:
-        attach(search, 0.0)
-        report = search.find()
-    if search.stopped and shown:
+    report, stopped = look(search, depth, seconds, from_, quiet=not shown)
+    if stopped and shown:
         say("stopped; this is what was known by then")
     return report
+
+
+def choose_questions(from_: str | None) -> tuple[str, ...]:
+    """The questions to ask: all three, or only the one about the start.
+
+    >>> choose_questions(None), choose_questions("start")
+    (('same_values', 'everywhere', 'start'), ('start',))
+    """
+    if from_ not in (None, "start"):
+        fault = f"`{from_}` is not where one can begin: only `start` is"
+        raise BadSetting(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
+    return QUESTIONS if from_ is None else ("start",)
+
+
+def measure_memory(gib: float) -> int:
+    """GiB in bytes."""
+    if not gib > 0:
+        raise BadSetting(f"the memory is {gib:g} GiB", fix="use a number above 0: memory=4 (--memory 4)")
+    return int(gib * GIB)
+
+
+def look(
+    search: Callable[..., KSearch], depth: int | None, seconds: float | None, from_: str | None, *, quiet: bool
+) -> tuple[KReport, bool]:
+    """Search, from the start alone first with the start alone in view, until a yes holds for all states; what is known then, or when it is stopped,
+    and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
+    spent = 0.0
+    for steps in (0, depth) if from_ and depth != 0 else (depth,):
+        current = search(depth=steps, seconds=None if seconds is None else max(SHORTEST_TIME, seconds - spent))
+        with show_search(seconds, quiet=quiet) as attach:
+            attach(current, spent)
+            report = current.find()
+        spent += current.spent
+        if current.stopped or all(found["start"].reach in (-1, inf) for found in report.answers.values()):
+            break
+    return report, current.stopped

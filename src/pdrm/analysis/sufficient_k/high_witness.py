@@ -18,7 +18,7 @@ from itertools import product as combinations
 from math import inf
 from random import Random
 
-from pdrm.analysis.solving import Solution, solve
+from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.sufficient_k.from_start import Search
 from pdrm.analysis.sufficient_k.questions import Situation, is_certain
 from pdrm.analysis.time_limit import time_left
@@ -96,8 +96,9 @@ class HighWitnesses:
         if not may_apply(task, discount) or estimate_seconds(task) > time_left():
             return None
         try:
-            return cls(solve(task, discount=discount))
-        except PdrmError:  # chance, or a move that is not defined
+            left = time_left()
+            return cls(find_solution(task, discount, seconds=None if left == inf else left))
+        except PdrmError:  # chance, a move that is not defined, or no time
             return None
 
     def find(self, question: str, k: int) -> tuple[Situation, Situation] | None:
@@ -369,7 +370,7 @@ def may_apply(task: Task, discount: float) -> bool:
 @cache
 def compile_solver() -> None:
     """Have everything compiled that a solution and its proved error need, before a clock runs."""
-    solve("paint", discount=0.9).record()
+    find_solution(Task("paint"), 0.9).record()
 
 
 def look_alike(one: Place, other: Place, k: int) -> bool:

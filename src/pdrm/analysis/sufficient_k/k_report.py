@@ -410,6 +410,8 @@ class Recommendation:
     """All of it in words."""
     agent: str | None = None
     """The agent for it, where it is a certain one: "summary" acts on the whole stack, and needs deterministic moves."""
+    relies_on: tuple[int, str] | None = None
+    """The k and the question whose yes it relies on; `KReport.certificate` of these is its proof. None: on no yes."""
 
 
 def recommend(
@@ -436,7 +438,7 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
     if everywhere is not None and (answer := report.answers[everywhere]["everywhere"]).reach == inf:
         far = "every stack" if answer.scope == EVERY_STACK else "all states"
         text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing"
-        return Recommendation(everywhere, str(answer.scope), 0.0, text)
+        return Recommendation(everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere"))
     more = _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
     if start is not None and report.answers[start]["start"].reach == inf:
         k = max(1, start)
@@ -444,7 +446,8 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
             f"train with k = {k}: {_name_policy(start)} is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
             f"from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
-        return Recommendation(k, "start", 0.0, text)
+        return Recommendation(k, "start", 0.0, text, relies_on=(start, "start"))
+    enough = ""
     known = {at: loss for at in report.answers if (loss := _bound_loss(report, at)) is not None}
     none = min((at for at, loss in known.items() if loss <= NO_LOSS * report._scale), default=None)
     if none is not None:
@@ -456,14 +459,16 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
         return Recommendation(k, "loss", known[none], text)
     if everywhere is not None or start is not None:
         k = max(1, everywhere or 0, start or 0)
-        near = report._take("start")[start or 0] if everywhere is None else report._take("everywhere")[everywhere]
+        proof = (everywhere, "everywhere") if everywhere is not None else (start or 0, "start")
+        near = report.answers[proof[0]][proof[1]]
         loss = min((one for other, one in known.items() if other <= k), default=None)
         if loss is not None and loss <= NEAR_LOSS * report._scale:
             text = (
                 f"train with k = {k}: proved enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
                 f"it loses {_format_share(report, loss)}. If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
             )
-            return Recommendation(k, DEPTH, loss, text)
+            return Recommendation(k, DEPTH, loss, text, relies_on=proof)
+        enough = f"k = {k} is enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
     small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
     if small is not None:
         text = (
@@ -473,7 +478,7 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
         return Recommendation(small, "loss", known[small], text)
     best = min(known, key=lambda at: (known[at], at), default=None)
     costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
-    text = f"train with {whole}: no k that was tried is known to be enough; {costs}"
+    text = f"train with {whole}: no k that was tried is known to be enough; {enough}{costs}"
     return Recommendation(
         None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""), SUMMARY if certain else None
     )
