@@ -802,7 +802,8 @@ def look(
     and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
     spent = 0.0
     for steps in (0, depth) if from_ and depth != 0 else (depth,):
-        current = search(depth=steps, seconds=None if seconds is None else max(SHORTEST_TIME, seconds - spent))
+        left = seconds if seconds is None or not spent else max(SHORTEST_TIME, seconds - spent)
+        current = search(depth=steps, seconds=left)
         with show_search(seconds, quiet=quiet) as attach:
             attach(current, spent)
             report = current.find()
