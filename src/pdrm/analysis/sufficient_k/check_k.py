@@ -84,6 +84,8 @@ LATE = 0.02
 """The share of the whole time that this takes in any case."""
 MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
+SHARED = 3
+"""Looking for a pair of situations may take one of so many parts of the time that is left."""
 MOST_FOLLOWED = 5_000
 """Steps at most that an optimal policy is followed, to see whether the domain's step limit cuts it off."""
 AFTER_STOP = 0.3
@@ -506,20 +508,17 @@ class _Solved:
     task: Task
     discount: float
     high: HighWitnesses | None = None
+    value: tuple[float, float] | None = None
+    """The interval of the optimal value from the start."""
 
     def solve(self) -> HighWitnesses | None:
         """What looks for witnesses of any height, if it can be had."""
         if self.high is None:
             self.high = HighWitnesses.of(self.task, self.discount)
+            if self.high is not None:
+                value, error = self.high.solution.start_value, self.high.solution.error
+                self.value = value - error, value + error
         return self.high
-
-    @property
-    def value(self) -> tuple[float, float] | None:
-        """The interval of the optimal value from the start."""
-        if self.high is None:
-            return None
-        value, error = self.high.solution.start_value, self.high.solution.error
-        return value - error, value + error
 
 
 class _Answers:
@@ -621,7 +620,7 @@ class _Answers:
         self._carry_to_stronger()
         asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
         for left, (question, k) in zip(range(len(asked), 0, -1), asked if every_state else (), strict=False):
-            with limit_time(time_left() / left):
+            with limit_time(time_left() / min(left, SHARED)):
                 pair = high.find(question, k) if time_left() > 0 else None
             if pair is not None:
                 self.found[k][question] = Answer(NO, situations=pair)

@@ -39,8 +39,8 @@ FROM_WAYS = 0.5
 """The share of random ways that begin on optimal ones, not at a start: where pushing takes many steps, others push nothing."""
 MOST_WAYS, MOST_PAIRS = 300, 500
 """Places on optimal ways that are looked at, about, and pairs of them for one k."""
-TRIES = 200
-"""Such comparisons for one k."""
+TRIES, NEAR_TRIES = 200, 5
+"""Such comparisons for one k; and how many of them, the first, only near the starts, which takes least."""
 LONGEST_LOOP = 4
 """Steps of moves that lead back to the same place."""
 STEPS = 200_000
@@ -118,9 +118,11 @@ class HighWitnesses:
         starts = self.starts()
         if not starts:
             return
-        ways = self._list_optimal()
-        yield from _list_alike(ways, k)
+        ways: list[Place] = []
         for tried in range(self.tries):
+            if tried == NEAR_TRIES:
+                ways = self._list_optimal()
+                yield from _list_alike(ways, k)
             met: dict[tuple[int, str], dict[Stack, Place]] = {}
             for _ in range(WAYS if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
                 begin = self.random.choice(ways if ways and self.random.random() < FROM_WAYS else starts)
