@@ -28,7 +28,7 @@ PRODUCTS = 40
 MOST_STATES = 20
 MOST_POLICIES = 3_000
 KS = range(3)
-TRIES = 4
+TRIES = 8
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:

@@ -120,34 +120,41 @@ class HighWitnesses:
             return
         ways: list[Place] = []
         for tried in range(self.tries):
+            if time_left() <= 0:
+                return
             if tried == NEAR_TRIES:
                 ways = self._list_optimal()
                 yield from _list_alike(ways, k)
-            met: dict[tuple[int, str], dict[Stack, Place]] = {}
-            for _ in range(WAYS if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
-                begin = self.random.choice(ways if ways and self.random.random() < FROM_WAYS else starts)
-                place = self.walk(begin, self._draw(self.random.randint(0, LONGEST)))
-                if place is not None:
-                    met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
-            for places in met.values():
-                if len(places) > 1:
-                    word = self._draw(k + self.random.randint(0, LONGEST - 2))
-                    one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
-                    if one is not None and other is not None and look_alike(one, other, k):
-                        yield one, other
+            if k <= 2 * LONGEST:  # long words at random lead nowhere
+                yield from self._compare_ways(starts, ways, k)
             if tried < RAISED or k > 2 * LONGEST:
                 yield from self._raise_unevenly(question, self.turns.choice(ways if tried % 2 and ways else starts), k)
+
+    def _compare_ways(self, starts: list[Place], ways: list[Place], k: int) -> Iterator[Pair]:
+        """Pairs that came to one place on different random ways, and then went the same way until they look alike."""
+        met: dict[tuple[int, str], dict[Stack, Place]] = {}
+        for _ in range(WAYS):
+            begin = self.random.choice(ways if ways and self.random.random() < FROM_WAYS else starts)
+            place = self.walk(begin, self._draw(self.random.randint(0, LONGEST)))
+            if place is not None:
+                met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
+        for places in met.values():
+            if len(places) > 1:
+                word = self._draw(k + self.random.randint(0, LONGEST - 2))
+                one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
+                if one is not None and other is not None and look_alike(one, other, k):
+                    yield one, other
 
     def _list_optimal(self) -> list[Place]:
         """Some places on optimal ways from the starts, the nearest first; and those that one other action leads to from there."""
         if self._ways is None:
             actions, found = self.solution.domain.actions, dict[tuple[int, str, Stack], Place]()
-            new = self.starts()
+            new = self.starts()[:MOST_WAYS]
             while new and len(found) < MOST_WAYS and time_left() > 0:
                 found.update({(place.s, place.state, place.stack): place for place in new})
                 after = (self.walk(one, (actions.index(name),)) for one in new for name in self.find_actions(one))
                 new = [one for one in after if one is not None and (one.s, one.state, one.stack) not in found]
-                new = list({(one.s, one.state, one.stack): one for one in new}.values())
+                new = list({(one.s, one.state, one.stack): one for one in new}.values())[:MOST_WAYS]
             beside = (self.walk(place, (action,)) for place in list(found.values()) for action in range(len(actions)))
             for one in beside:
                 if one is not None:
