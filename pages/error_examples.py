@@ -74,6 +74,7 @@ EXAMPLES = {
     "E1003": 'from pathlib import Path\nfrom pdrm.analysis import load_certificate\nPath("proof.json").write_text("{}")\nload_certificate(Path("proof.json"))',
     "E1004": "pdrm check-k letter --discount 1",
     "E1005": 'pdrm.solve("letter")',
+    "E1006": 'pdrm.solve("maze-20x20", seconds=0.001)',
     "E1101": 'from pathlib import Path\nPath("study.toml").write_text("name = \\"views\\"")\npdrm run study.toml',
     "E1102": "pdrm reproduce figure-99",
     "E1104": "pdrm report -o empty",

@@ -16,7 +16,7 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from pdrm.analysis.solving import solve
+from pdrm.analysis.solving import find_solution
 from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
@@ -107,9 +107,7 @@ def draw_truth(random: Random) -> Between | None:
         return None
     extent = Fraction(0)
     if not plain.closed:
-        found = bound_values(
-            case, solve(Task(case.domain, case.machine), discount=float(case.discount), precision=1e-3)
-        )
+        found = bound_values(case, find_solution(Task(case.domain, case.machine), float(case.discount), precision=1e-3))
         if found is None:
             return None
         extent = found

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.solving import solve
+from pdrm.analysis.solving import find_solution
 from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
 from pdrm.analysis.sufficient_k.questions import Situation
 from pdrm.domains.finite_domain import FiniteDomain
@@ -28,7 +28,7 @@ PRODUCTS = 40
 MOST_STATES = 20
 MOST_POLICIES = 3_000
 KS = range(3)
-TRIES = 4
+TRIES = 8
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
@@ -58,7 +58,7 @@ def without_chance(domain: FiniteDomain) -> FiniteDomain:
 
 def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
     """Every no about one product; raises at one that is wrong."""
-    solution = solve(Task(case.domain, case.machine), discount=float(case.discount))
+    solution = find_solution(Task(case.domain, case.machine), float(case.discount))
     high, counted = HighWitnesses(solution, Random(random.getrandbits(31)), tries=TRIES), Counter[str](cases=1)
     for k in KS:
         groups: dict[object, list[int]] = {}

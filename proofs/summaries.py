@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.solving import Solution, solve
+from pdrm.analysis.solving import Solution, find_solution
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -39,7 +39,7 @@ def check(seed: int, products: int = PRODUCTS, most: int = MOST_STATES) -> Count
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         case, plain = draw_case(random, most)
-        solution = solve(Task(case.domain, case.machine), discount=float(case.discount))
+        solution = find_solution(Task(case.domain, case.machine), float(case.discount))
         counted += compare_values(case, plain, solution)
         counted += compare_steps(random, case, solution)
         counted["cases"] += 1

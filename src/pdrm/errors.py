@@ -803,6 +803,11 @@ class StochasticMoves(PdrmError, code="E1005"):
     symbol is worth is no longer the greatest of some lines, and no value is guessed. `pdrm check-k` bounds values there."""
 
 
+class OutOfTime(PdrmError, code="E1006"):
+    """`pdrm solve` was not done when its time was up. Half a solution proves nothing, so there is none: allow more `seconds`, or have
+    `pdrm check-k` bound the value, which answers in any case."""
+
+
 class BadStudy(PdrmError, code="E1101"):
     """A study's file cannot be read, or says something that no study can mean: a key that is not known, a value of the wrong
     kind, two lines of one name. The message names the key; `pdrm explain E1101` and docs/studies.md show a whole study."""

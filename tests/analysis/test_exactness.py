@@ -16,7 +16,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.language.json_form import to_json
 from pdrm.language.loading import catalogue, parse
 from pdrm.language.writer import to_text
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_product import FiniteProduct
 
 STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay {0}\nu -> end : a, eps / eps, {1}\nu -> end : b, eps / eps, {2}\n"
 
@@ -124,12 +124,12 @@ def test_with_a_discount_of_0_only_the_first_action_counts_from_the_start():
 def test_a_yes_to_a_depth_does_not_become_a_yes_about_all():
     """Within 3 steps all states have the same value; not so further on, though the whole product was explored."""
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    near = check_k(where, machine, k=[0], depth=3, bound=Bound(7, "block"))
+    near = check_k(where, machine, k=[0], depth=3, height=7, rule="block")
     answer = near.answers[0]["everywhere"]
     assert (answer.verdict, answer.depth) == ("yes", 3)
     assert not near.optimal.product.frontier.size
     assert find_fault(where, machine, near.certificate(0, "everywhere")) is None
-    whole = check_k(where, machine, k=[0], bound=Bound(7, "block"))
+    whole = check_k(where, machine, k=[0], height=7, rule="block")
     assert whole.answers[0]["everywhere"].verdict == "no"
 
 

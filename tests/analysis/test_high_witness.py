@@ -7,7 +7,6 @@ from pdrm.analysis.time_limit import limit_time
 from pdrm.cli.setup_commands import make_project
 from pdrm.domains.array_domain import from_arrays
 from pdrm.language.loading import parse_word
-from pdrm.product.finite_product import Bound
 from pdrm.product.summaries import operators
 from pdrm.task import Task
 
@@ -27,7 +26,7 @@ def test_a_no_beyond_what_was_explored():
         assert (after.state, after.stack) == (situation.state, situation.stack)
         assert len(situation.stack) > 4
     assert report.record()["witnesses"]["4"]["everywhere"][0]["stack"] == one.stack
-    for settings in ({"depth": 2}, {"bound": Bound(40, "fail")}):
+    for settings in ({"depth": 2}, {"height": 40, "rule": "fail"}):
         asked = check_k(maze, k=[4], most=300, seconds=None, **settings)
         assert not asked.answers[4]["everywhere"].situations
 

@@ -9,7 +9,6 @@ from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply
-from pdrm.product.finite_product import Bound
 from pdrm.task import Task
 
 
@@ -41,7 +40,7 @@ def test_a_report_is_printed_as_its_table(paint):
     assert str(paint).splitlines() == format_report(paint)
     assert "k    same values       everywhere        from the start    loss" in str(paint)
     assert "from the start: k = 5 is enough" in str(paint)
-    assert repr(paint) == ("<KReport of paint with paint: smallest k {'same_values': 5, 'everywhere': 5, 'start': 5}>")
+    assert repr(paint) == ("<KReport of paint with paint: smallest k same values 5, everywhere 5, from the start 5>")
 
 
 def test_a_k_out_of_range_is_refused():
@@ -53,7 +52,7 @@ def test_a_k_out_of_range_is_refused():
 def test_a_bound_below_the_first_stack_is_refused():
     for rule in ("open", "block", "fail"):
         with pytest.raises(BadSetting, match="1 high at the start, and the bound is 0"):
-            check_k("letter", "letter", [0], bound=Bound(0, rule))
+            check_k("letter", "letter", [0], height=0, rule=rule)
 
 
 def test_a_certified_yes_loses_nothing(paint):
@@ -87,7 +86,7 @@ def test_smallest_is_for_all_states_unless_a_depth_is_given(paint):
 
 def test_what_there_is_not_is_refused_with_what_there_is(paint):
     for ask in (lambda: paint.smallest("begin"), lambda: paint.furthest("begin"), lambda: paint.witness(4, "begin")):
-        with pytest.raises(BadSetting, match="there are same_values, everywhere, start"):
+        with pytest.raises(BadSetting, match="known: `same_values`, `everywhere`, `start`"):
             ask()
     for ask in (lambda: paint.loss(9), lambda: paint.witness(9, "start"), lambda: paint.certificate(9, "start")):
         with pytest.raises(BadSetting, match=r"k = 9 was not asked about: there are k = 3…6"):
@@ -99,7 +98,10 @@ def test_what_there_is_not_is_refused_with_what_there_is(paint):
     [
         (Answer("yes"), Answer("yes"), 0.0, 3, "all states"),
         (Answer("no"), Answer("yes"), 0.0, 3, "start"),
-        (Answer("undecided"), Answer("yes", depth=4), 0.2, 3, "depth"),
+        (Answer("undecided"), Answer("yes", depth=4), 0.09, 3, "depth"),
+        (Answer("undecided"), Answer("yes", depth=4), 0.2, None, "nothing"),
+        (Answer("undecided"), Answer("yes", depth=4), 1.2, None, "nothing"),
+        (Answer("yes", depth=4, vacuous=True), Answer("yes", depth=4, vacuous=True), 0.09, None, "nothing"),
         (Answer("undecided"), Answer("yes", depth=4), 0.0, 3, "loss"),
         (Answer("undecided"), Answer("undecided"), 0.001, 3, "loss"),
         (Answer("no"), Answer("no"), 0.2, None, "nothing"),
@@ -114,6 +116,7 @@ def test_what_is_recommended(paint, everywhere, start, lost, k, proved):  # noqa
         patch.setattr(type(paint), "value_from_start", property(lambda _self: value))
         advice = optimal.recommendation
         assert (advice.k, advice.proved) == (k, proved)
+        assert advice.agent == ("summary" if k is None else None)
         assert f"so: {advice.text}" == str(optimal).splitlines()[-1]
         assert ("may help" in advice.text) == (proved in {"depth", "nothing"} or lost == 0.001)
 

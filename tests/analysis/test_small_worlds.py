@@ -109,7 +109,7 @@ def growing():
 def test_a_yes_about_equal_values_has_a_certificate(rule):
     """Under `block` all stacks are worth the same. Under `fail` the higher ones end sooner: not so."""
     machine, where = growing()
-    report = check_k(where, machine, [0], bound=Bound(4, rule))
+    report = check_k(where, machine, [0], height=4, rule=rule)
     assert report.answers[0]["same_values"].verdict == ("yes" if rule == "block" else "no")
     proof = report.certificate(0, "everywhere")
     assert len(proof.states) == 4
@@ -120,14 +120,14 @@ def test_a_yes_about_equal_values_has_a_certificate(rule):
 
 def test_states_above_a_bound_that_only_limits_the_look_are_in_the_certificate():
     machine, where = growing()
-    proof = check_k(where, machine, [0], bound=Bound(3, "open")).certificate(0, "everywhere")
+    proof = check_k(where, machine, [0], height=3, rule="open").certificate(0, "everywhere")
     assert proof.height == 3
     assert find_fault(where, machine, proof) is None
 
 
 def test_equal_actions_of_different_values_are_no_proof_of_equal_values():
     machine, where = growing()
-    proof = check_k(where, machine, [0], bound=Bound(3, "fail")).certificate(0, "everywhere")
+    proof = check_k(where, machine, [0], height=3, rule="fail").certificate(0, "everywhere")
     assert "values of" in find_fault(where, machine, replace(proof, question="same_values"))
 
 
@@ -211,7 +211,7 @@ def test_answers_do_not_depend_on_a_start_without_a_chance():
     machine = parse(GROWING)
     settings = {"step_limit": 9, "events": ["a", "b"]}
     where = from_arrays("d", [[0, 0], [1, 1]], [[0, 1], [1, 1]], [("a",), ("b",)], start={0: 1.0, 1: 0.0}, **settings)
-    report = check_k(where, machine, [0], bound=Bound(3, "block"))
+    report = check_k(where, machine, [0], height=3, rule="block")
     assert verdicts(report, 0) == ("yes", "yes", "yes")
     assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
     assert answer_questions(report.optimal, 0)["start"].verdict == "yes"

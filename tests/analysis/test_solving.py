@@ -1,11 +1,13 @@
 """Optimal values and actions with the whole stack: what is known by hand, and what is refused."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import pdrm
 from pdrm.domains.array_domain import from_arrays
-from pdrm.errors import BadSetting, NoDiscount, StochasticMoves, UndefinedMove, UnknownConfiguration
+from pdrm.errors import BadSetting, NoDiscount, StochasticMoves, TaskWarning, UndefinedMove, UnknownConfiguration
 from pdrm.machines.tables import tabulate
 from pdrm.product.summaries.heads import find_heads, measure_silence
 from pdrm.product.summaries.operators import Summaries, world_of
@@ -120,3 +122,27 @@ def test_stand_ins_change_nothing(monkeypatch):
                 one, other = (found.value(place, state, stack) for found in (with_them, without))
                 assert one == pytest.approx(other, abs=1e-3)
     assert np.isfinite(without.error)
+
+
+def test_a_solution_shows_its_value_and_how_to_ask():
+    shown = repr(pdrm.solve("maze-5x5"))
+    assert "value from the start 91356.4; best there: d" in shown
+    assert ".value(0, 'search', ('#',))" in shown
+
+
+def test_states_of_one_name_are_told_by_number():
+    domain = from_arrays("two", [[1], [0]], [[0], [0]], [("a",)], step_limit=9, state_names=("here", "here"))
+    machine = "events a\nstack #\nstart u\nfinal f\notherwise stay 1\nu -> f : a, # / #, 1"
+    solution = pdrm.solve(domain, machine)
+    with pytest.raises(UnknownConfiguration, match="use a number: 0, 1"):
+        solution.value("here", "u", ("#",))
+    assert solution.value("1", "u", ("#",)) == 1.0
+
+
+def test_python_warns_as_training_does():
+    domain = from_arrays("odd", [[0]], [[0]], [()], step_limit=9)
+    machine = "events a\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : a, # / #, 1"
+    for ask in (pdrm.solve, partial(pdrm.check_k, depth=1, seconds=1)):
+        with pytest.warns(TaskWarning) as found:
+            ask(domain, machine)
+        assert [one.message.code for one in found] == ["W0609", "W0608"]

@@ -17,7 +17,7 @@ from pdrm.language.loading import catalogue, save
 from pdrm.machines.guards import Event
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_product import FiniteProduct
 
 pytestmark = pytest.mark.compiled
 
@@ -113,7 +113,7 @@ def test_each_answer_implies_the_next():
 
 
 def test_a_cap_changes_the_problem_and_is_part_of_the_answer():
-    capped = report("letter", range(2), bound=Bound(4, "fail"))
+    capped = report("letter", range(2), height=4, rule="fail")
     assert capped.optimal.depth is None
     record = capped.record()
     assert (record["height"], record["rule"], record["depth"]) == (4, "fail", None)

@@ -34,7 +34,9 @@ def test_for_programs(pdrm):
     assert record["k"]["0"]["start"] == "no"
     assert record["smallest"] == {"same_values": None, "everywhere": None, "start": None}
     assert record["furthest"] == {"same_values": None, "everywhere": 1, "start": 1}
-    assert record["recommendation"]["k"] == 1
+    assert record["recommendation"]["k"] is None  # what it loses beyond these steps is not known
+    assert "k = 1 is enough within 6 steps of the start, not beyond" in record["recommendation"]["text"]
+    assert (record["vacuous"], record["warnings"]) == ({"0": [], "1": []}, [])
     assert record["depths"]["1"] == {"everywhere": 6, "start": 6}
     assert [one["actions"] for one in record["witnesses"]["0"]["start"]] == [["say_a"], ["say_b"]]
 
@@ -70,7 +72,13 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     outcome = pdrm("check-k", *where, "--k", "0..3", "--draw", picture, "--certificate", proof)
     assert outcome.code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert json.loads(proof.read_text())["question"] == "same_values"
+    found = json.loads(proof.read_text())
+    assert (found["question"], found["k"]) == ("everywhere", 3)  # what `so:` relies on
+    assert "so: train with k = 3: proved enough for all states" in outcome.out
+    pdrm("check-k", "maze-5x5", "--k", 0, "--certificate", proof)
+    assert json.loads(proof.read_text())["question"] == "start"
+    pdrm("check-k", *where, "--k", 3, "--certificate", proof)
+    assert pdrm("verify", proof).code == 0  # it finds the files
 
 
 @pytest.mark.parametrize(
@@ -80,9 +88,9 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         ((), "name one domain"),
         (("paint", "--k", "few"), "is not a list of integers"),
         (("paint", "--discount", 1), "the discount is 1"),
-        (("paint", "--from", "here"), "--from takes `start`, not `here`"),
+        (("paint", "--from", "here"), "--from start"),
         (("paint", "--rule", "fail"), "needs a bound"),
-        (("paint", "--memory", -1), "fix: --memory 4"),
+        (("paint", "--memory", -1), "(--memory 4)"),
         (("paint", "--most", 0), "fix: --most 1500000"),
         (("paint", "--k", "0..99999999999"), "from 0 to 1000"),
         (("paint", "--k", "9" * 5000), "from 0 to 1000"),
@@ -107,7 +115,8 @@ def test_from_the_start_is_answered_by_what_lies_there(pdrm):
     outcome = pdrm("check-k", "echo", "--from", "start", "--k", "0..1", "--most", 20_000)
     assert "0    no" in outcome.out
     assert "from the start: k = 1 is enough, for every stack" in outcome.out
-    assert "next: pdrm check-k echo --from start --draw witness.svg" in outcome.err
+    assert "pdrm check-k echo --k 0..1 --from start --draw witness.svg" in outcome.out
+    assert "next: pdrm train echo --k 1" in outcome.err
     found = json.loads(pdrm("check-k", "echo", "--from", "start", "--k", "0", "--json").out)
     assert found["k"]["0"]["start"] == "no"
 
@@ -234,4 +243,46 @@ def test_a_machine_in_place_of_a_domain_is_explained(pdrm, tmp_path):
 def test_what_to_train_with_is_one_line(pdrm):
     outcome = pdrm("check-k", "paint")
     assert "so: train with k = 5: proved enough for all states, so it loses nothing" in outcome.out
-    assert "next: pdrm check-k paint --draw" in outcome.err
+    assert "next: pdrm train paint --k 5" in outcome.err
+    assert "pdrm check-k paint --draw" in outcome.out
+
+
+def test_every_suggestion_keeps_what_was_asked(pdrm, tmp_path):
+    """A capped task is another one: what is said of it says so."""
+    outcome = pdrm("check-k", "echo", "--k", "0..1", "--height", 3, "--rule", "block", "--discount", 0.9)
+    assert "pdrm check-k echo --k 0..1 --discount 0.9 --height 3 --rule block --draw" in outcome.out
+    (advice,) = (line for line in outcome.out.splitlines() if line.startswith("so: "))
+    assert "capped at 3 symbols (block beyond)" in advice
+    file = tmp_path / "p.json"
+    assert pdrm("check-k", "paint", "--discount", 0.7, "--k", 5, "--certificate", file).code == 0
+    assert "next: pdrm train paint --k 5 --discount 0.7" in pdrm("verify", file).err
+
+
+def test_what_is_more_often_a_mistake_is_said_first(pdrm, tmp_path):
+    import pdrm as package
+
+    (tmp_path / "fetch.pdrm").write_text(MACHINE)
+    room = package.domains.from_arrays("room", [[0, 1]] * 2, [[1, 0]] * 2, [(), ("key",)], step_limit=20)
+    package.domains.save_domain(room, tmp_path / "room.npz")
+    own = (tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm")
+    for command in (("check-k", *own, "--depth", 1, "--seconds", 1), ("solve", *own)):
+        outcome = pdrm(*command)
+        assert "W0609" in outcome.err
+        assert "W0608" in outcome.err
+        told = pdrm(*command, "--json")
+        assert [one["code"] for one in json.loads(told.out)["warnings"]] == ["W0609", "W0608"]
+        assert "W0609" not in told.err
+
+
+def test_stopped_before_anything_is_known(pdrm, monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.check_k.compile_kernels", stop)
+    outcome = pdrm("check-k", "paint")
+    assert (outcome.code, outcome.out) == (130, "")
+    assert "stopped before anything was known" in outcome.err
+    outcome = pdrm("check-k", "paint", "--k", "0,2", "--json")
+    record = json.loads(outcome.out)
+    assert (outcome.code, record["ended"], record["stopped"], record["complete"]) == (130, "stopped", True, False)
+    assert {k: set(found.values()) for k, found in record["k"].items()} == {"0": {"undecided"}, "2": {"undecided"}}

@@ -29,3 +29,12 @@ def test_an_interrupt_that_cannot_be_raised_comes_again(monkeypatch, capsys):
     assert "Traceback" not in capsys.readouterr().err
     Callback(ValueError("something else"))
     assert "something else" in capsys.readouterr().err
+
+
+def test_a_command_that_is_stopped_says_so(pdrm, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pdrm.analysis.solving.find_solution", stop)
+    outcome = pdrm("solve", "maze-5x5")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "stopped\n")

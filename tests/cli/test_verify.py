@@ -26,7 +26,7 @@ def test_for_people(pdrm, proof):
     assert outcome.code == 0
     assert "proof.json: it holds" in outcome.out
     assert "paint with machine paint, discount 0.99" in outcome.out
-    assert "states alike up to the top 5 symbols have one value" in outcome.out
+    assert "some 5-policy is optimal from every state" in outcome.out
     assert outcome.err.endswith("next: pdrm train paint --k 5\n")
 
 
@@ -48,7 +48,7 @@ def test_for_programs(pdrm, proof):
     assert told["ok"]
     assert (told["domain"], told["question"], told["k"], told["depth"], told["states"]) == (
         "paint",
-        "same_values",
+        "everywhere",
         5,
         None,
         5,
@@ -58,7 +58,7 @@ def test_for_programs(pdrm, proof):
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"k": 4}, "optimal actions of"),
+        ({"k": 4}, "no action is chosen for"),
         ({"lower": [0.0] * 5}, "the lower bound of state"),
         ({"discount": "much"}, "the discount is not a number"),
         ({"states": [[0, 99, 0]]}, "it is damaged"),
@@ -86,7 +86,7 @@ def test_files_that_are_none(pdrm, tmp_path):
         assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
 
 
-def test_ones_own_domain_is_named(pdrm, tmp_path):
+def test_ones_own_domain_is_named(pdrm, tmp_path, monkeypatch):
     import pdrm as package
 
     (tmp_path / "fetch.pdrm").write_text(MACHINE)
@@ -96,10 +96,19 @@ def test_ones_own_domain_is_named(pdrm, tmp_path):
     pdrm("check-k", *own, "--discount", 0.9, "--k", "1", "--depth", 5, "--certificate", tmp_path / "proof.json")
     outcome = pdrm("verify", tmp_path / "proof.json", *own)
     assert outcome.code == 0, outcome.err
-    assert "within 5 steps of the start" in outcome.out
-    unnamed = pdrm("verify", tmp_path / "proof.json")
+    assert "some 1-policy is optimal from the start" in outcome.out
+    for folder in (tmp_path, tmp_path.parent):  # it says where its files are, seen from where it is
+        monkeypatch.chdir(folder)
+        assert pdrm("verify", tmp_path / "proof.json").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    lonely = tmp_path / "elsewhere" / "proof.json"
+    lonely.write_bytes((tmp_path / "proof.json").read_bytes())
+    unnamed = pdrm("verify", lonely)
     assert unnamed.code == 2
     assert "it is about `room`" in unnamed.err
-    assert "--domain FILE" in unnamed.err
+    assert "--domain FILE --machine FILE" in unnamed.err
+    for wrong in ([], {"domain": 3}, {"domain": "."}):  # a hint is no more than that
+        changed(lonely, files=wrong)
+        assert pdrm("verify", lonely).code == 2
     (tmp_path / "fetch.pdrm").write_text(MACHINE.replace("K / eps, 1", "K / eps, 2"))
     assert "proves nothing" in pdrm("verify", tmp_path / "proof.json", *own).err

@@ -32,6 +32,7 @@ SMALLER = {
     "garden/study.toml": "garden/study.toml --seeds 1",
     "check-k maze-5x5 --draw": "check-k maze-5x5 --k 0..1 --depth 4 --draw",
     "check-k maze-5x5 --k 0..2 --draw": "check-k maze-5x5 --k 0..2 --depth 4 --draw",
+    "--seconds 20": "--seconds 2",
     "runs/…": "runs/*",
 }
 NOT_RUN = {

@@ -8,19 +8,29 @@ with any stack is composed, however high it is. `solve` finds them for a finite 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import inf
+from time import monotonic
 from typing import Any
 
 from pdrm.analysis.values import check_discount
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import BadSetting, UndefinedMove, UnknownConfiguration, did_you_mean, explain_arguments
+from pdrm.errors import BadSetting, OutOfTime, UndefinedMove, UnknownConfiguration, did_you_mean, explain_arguments
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.summaries.operators import HEIGHT, Size, Summaries, check_deterministic, rest_table, world_of
+from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 
+SECONDS = 60.0
+"""How long solving may take."""
 PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
+
+
+NEAR = 3
+"""Names or numbers of states that are suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +63,21 @@ class Solution:
     _symbols: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        entries, lines = self.size.entries, self.size.lines
-        return f"<Solution of {self.task.name} with {self.machine.name}: {entries:,} entries, {lines:,} lines>"
+        """The value and the best actions at the start; how to ask about another state and stack.
+
+        >>> print(repr(solve("maze-5x5")))
+        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
+        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
+        """
+        head = f"<Solution of {self.task.name} with {self.machine.name}: value from the start {self.start_value:.6g}"
+        if not self.begins:
+            return f"{head}>"
+        first = self.begins[0]
+        best = " or ".join(self.actions(first.s, first.u, first.stack)) or "nothing"
+        asked = f".value({first.s}, {first.u!r}, {first.stack!r}), .actions(…), .action_values(…)"
+        return (
+            f"{head}; best there: {best}.\nAnother: {asked}: state (number or name), machine state, stack (top first)>"
+        )
 
     @property
     def domain(self) -> FiniteDomain:
@@ -64,8 +87,8 @@ class Solution:
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
 
-    def value(self, s: int, u: str, stack: Stack) -> float:
-        """The optimal value of a configuration: environment state number, machine state, and stack (top first).
+    def value(self, s: int | str, u: str, stack: Stack) -> float:
+        """The optimal value of a configuration: environment state (its number or name), machine state, and stack (top first).
 
         Where silent moves are pending, what they pay counts.
         """
@@ -75,7 +98,7 @@ class Solution:
             return paid
         return max(self.action_values(s, u, stack).values())
 
-    def action_values(self, s: int, u: str, stack: Stack) -> dict[str, float]:
+    def action_values(self, s: int | str, u: str, stack: Stack) -> dict[str, float]:
         """The value of each action, and of acting optimally from then on; none where the episode is over.
 
         Where silent moves are pending, of those after them.
@@ -94,7 +117,7 @@ class Solution:
         pairs = zip(self.domain.actions, values, strict=False)  # none where the episode is over
         return {name: paid + value for name, value in pairs if value is not None}
 
-    def actions(self, s: int, u: str, stack: Stack) -> tuple[str, ...]:
+    def actions(self, s: int | str, u: str, stack: Stack) -> tuple[str, ...]:
         """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
 
         Every action that is optimal is among them; one that is worse by more than four times the error is not.
@@ -171,9 +194,9 @@ class Solution:
             "size": self.size._asdict(),
         }
 
-    def record_at(self, s: int, u: str, stack: Stack) -> dict[str, Any]:
+    def record_at(self, s: int | str, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
-        self._number(s, u, stack)
+        s, *_ = self._number(s, u, stack)
         return {
             "s": s,
             "where": self.domain.describe(s),
@@ -187,7 +210,29 @@ class Solution:
 
     # --- Numbers for names
 
-    def _number(self, s: int, u: str, stack: Stack) -> tuple[int, int, Symbols]:
+    def find_state(self, name: str) -> int:
+        """The number of an environment state, by its name as it is printed, or by its number as a text.
+
+        >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state("3")
+        (7, 3)
+        """
+        if name.isascii() and name.isdecimal():
+            return int(name)
+        names = self.domain.state_names
+        found = [number for number, one in enumerate(names) if one == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            fault = f"{len(found)} states of `{self.domain.name}` are called `{name}`"
+            raise UnknownConfiguration(fault, fix=f"use a number: {', '.join(map(str, found[:NEAR]))}")
+        near = get_close_matches(name, names, n=NEAR, cutoff=0.0)
+        fault = f"no state of `{self.domain.name}` is called `{name}`"
+        raise UnknownConfiguration(
+            fault, fix=f"the nearest: {'; '.join(near)}; or a number up to {self.domain.states - 1}"
+        )
+
+    def _number(self, s: int | str, u: str, stack: Stack) -> tuple[int, int, Symbols]:
+        s = self.find_state(s) if isinstance(s, str) else s
         if not 0 <= s < self.domain.states:
             fault = f"{s} is not the number of a state of `{self.domain.name}`"
             raise BadSetting(fault, fix=f"states are 0 to {self.domain.states - 1}")
@@ -222,6 +267,7 @@ def solve(
     *,
     discount: float | None = None,
     precision: float = PRECISION,
+    seconds: float | None = SECONDS,
 ) -> Solution:
     """Solve a task: optimal values and actions with any stack, with a proved error.
 
@@ -229,16 +275,28 @@ def solve(
     machine: unless the domain comes with one. discount: γ; None: the paper's for a domain of the catalogue, else 0.99.
     A step limit is not part of the problem.
     precision: the error to aim at, as a share of the largest value that any configuration can have.
+    seconds: how long it may take; then `OutOfTime` is raised. None: as long as it takes.
+    Warnings tell of what is more often a mistake in a task, as in training.
 
     >>> solution = solve("paint", discount=0.9)
     >>> solution.value(0, "ask", ("stain", "stain", "#")), solution.actions(0, "ask", ("stain", "stain", "#"))
     (-0.6666666666666666, ('ask_2',))
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    warn_of_tasks(chosen)
+    return find_solution(chosen, discount, precision, seconds)
+
+
+def find_solution(
+    chosen: Task, discount: float | None = None, precision: float = PRECISION, seconds: float | None = SECONDS
+) -> Solution:
+    """Solve a task, as `solve` does, without warnings."""
     gamma = chosen.discount if discount is None else discount
     check_discount(gamma)
     if not 0 < precision < 1:
         raise BadSetting(f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6")
+    if seconds is not None and not seconds > 0:
+        raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
     domain, pushdown = chosen.finite, chosen.pushdown
     check_deterministic(domain)
     table = tabulate(pushdown, domain.labels)
@@ -246,6 +304,14 @@ def solve(
     states = {state: number for number, state in enumerate((*pushdown.states, *pushdown.final))}
     symbols = {symbol: number for number, symbol in enumerate(pushdown.stack, start=1)}
     solution = Solution(chosen, gamma, summaries, table, states, symbols)
-    for one in solution.begins:
-        solution.value(one.s, one.u, one.stack)
+    summaries.until = inf if seconds is None else monotonic() + seconds
+    try:
+        for one in solution.begins:
+            solution.value(one.s, one.u, one.stack)
+    except TimeoutError:
+        fault = f"`{chosen.name}` was not solved within {seconds:g} seconds"
+        more = max(SECONDS, 10 * (seconds or 0.0))
+        fix = f"allow more: seconds={more:g} (--seconds {more:g}), or have check_k (`pdrm check-k`) bound the value"
+        raise OutOfTime(fault, fix=fix) from None
+    summaries.until = inf
     return solution

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from dataclasses import replace
 from functools import partial
-from math import inf
 from pathlib import Path
 from shlex import quote
 from threading import Timer
@@ -13,28 +13,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json
-from pdrm.errors import (
-    BadCertificate,
-    BadSetting,
-    ConflictingOptions,
-    DoesNotApply,
-    PdrmError,
-    UnknownChoice,
-    UnknownDomain,
-)
+from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json, warn_of_task
+from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
 
 if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
-    from pdrm.analysis.sufficient_k.check_k import KSearch
     from pdrm.analysis.sufficient_k.k_report import KReport
     from pdrm.analysis.sufficient_k.questions import Situation
-    from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
 
 COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
-GIB = 2**30
+FIRST = 4
+"""Without --k, all up to this are tried."""
 LONGEST = 20
 """Digits of a k that are read: more are too many in any case."""
 FURTHER = {
@@ -42,13 +33,15 @@ FURTHER = {
     "states": "a larger --most may help",
     "explored": "another --depth may help",
     "stopped": "letting it run longer may help",
+    "stuck": "more --seconds are not likely to help: hardly any of these states was decided by exploring",
     "whole": "the whole stack (--k full)",
+    "summary": "--agent summary, which acts on the whole stack",
 }
 """What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
 QUICK = 3.0
 """Seconds before it is said that something is compiled."""
-SHORTEST_TIME, LONGEST_TIME = 0.1, 1e7
-"""Seconds a search may be given."""
+LONGEST_TIME = 1e7
+"""Seconds a search may be given at most."""
 
 
 def check_k(
@@ -63,7 +56,9 @@ def check_k(
         int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
     ] = None,
     discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
-    only: Annotated[str | None, typer.Option("--from", help="`start`: only from the start.")] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="`start`: ask only whether a policy is optimal from there.")
+    ] = None,
     height: Annotated[int | None, typer.Option(help="The highest stack the product is built for.")] = None,
     rule: Annotated[
         str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
@@ -71,7 +66,7 @@ def check_k(
     most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_500_000,
     memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
     draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="Write the certificate of the strongest yes (JSON).")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Write the proof that `so:` relies on (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
     """Find the smallest k for which a k-policy is optimal: same values, everywhere, or from the start.
@@ -80,50 +75,69 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    from pdrm.analysis.sufficient_k.check_k import KSearch
-    from pdrm.analysis.sufficient_k.questions import QUESTIONS
-    from pdrm.domains.paper_domains import names
-    from pdrm.product.finite_product import Bound
-    from pdrm.task import Task
-
-    _check(only, memory, most, seconds, draw)
+    begun = monotonic()
     if (domain is None) == (domain_file is None):
         raise ConflictingOptions(
             "name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
         )
-    place = str(domain_file) if domain is None else domain
-    task = Task(place, machine)
-    ks, questions = None if k is None else _ks(k), ["start"] if only else list(QUESTIONS)
-    bound, room = Bound(height, rule), int(memory * GIB)
-    search = partial(KSearch, task, ks, discount=discount, bound=bound, most=most, memory=room, questions=questions)
-    begun = monotonic()
-    report, stopped = _look(search, [0, depth] if only and depth != 0 else [depth], seconds, quiet=as_json)
+    place = str(domain_file) if domain is None else str(domain)
+    given = _options(
+        discount=(discount, None),
+        depth=(depth, None),
+        height=(height, None),
+        rule=(rule, "open"),
+        **{"from": (from_, None)},
+    )
+    try:
+        _check(most, seconds, draw)
+        ks = None if k is None else _ks(k)
+        from pdrm.analysis.sufficient_k.check_k import KSearch, choose_questions, look, measure_memory
+        from pdrm.product.finite_product import Bound
+        from pdrm.task import Task
+
+        questions = list(choose_questions(from_))
+        task = Task(place, machine)
+        bound, room = Bound(height, rule), measure_memory(memory)
+        search = partial(KSearch, task, ks, discount=discount, bound=bound, most=most, memory=room, questions=questions)
+        warned = warn_of_task(task, quiet=as_json)
+        _compile(quiet=as_json)
+        begun = monotonic()
+        report, stopped = look(search, depth, seconds, from_, quiet=as_json)
+    except KeyboardInterrupt:
+        _say_nothing(place, machine, _ks(k) if k is not None else list(range(FIRST + 1)), as_json=as_json)
+        raise typer.Exit(INTERRUPTED) from None
+    spent = round(monotonic() - begun, 3)
     if as_json:
-        print_json({**report.record(), "seconds": round(monotonic() - begun, 3), "stopped": stopped})
+        print_json({**report.record(), "warnings": warned, "seconds": spent, "stopped": stopped})
     else:
         _print(report, questions)
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
     if certificate is not None:
-        _certify(report, certificate, questions)
+        _certify(report, certificate, questions, _find_files(certificate, place, machine))
         if not as_json:
-            own = "" if domain in names() else f" --domain {quote(place)}"
-            again = f"pdrm verify {quote(str(certificate))}{own}{_with(machine)}"
-            typer.echo(f"wrote {certificate}; to check it anew: {again}")
+            typer.echo(f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}")
     if draw is not None:
         _draw(report, draw, questions, quiet=as_json)
     if not as_json:
-        rest = "" if discount is None else f" --discount {discount:g}"
-        _next(report, f"{quote(place)}{_with(machine)}", rest, questions, drawn=draw is not None)
+        if draw is None and report.find_no(questions) is not None:
+            again = f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}{given}"
+            typer.echo(f"a picture of these: {again} --draw witness.svg")
+        _next(report, f"{quote(place)}{_with(machine)}", _options(discount=(discount, None)), questions)
 
 
-def _check(only: str | None, memory: float, most: int, seconds: float, draw: Path | None) -> None:
+def _options(**values: tuple[object, object]) -> str:
+    """Options as they are given, without those that have their default."""
+    return "".join(
+        f" --{name} {f'{value:g}' if isinstance(value, float) else quote(str(value))}"
+        for name, (value, default) in values.items()
+        if value != default
+    )
+
+
+def _check(most: int, seconds: float, draw: Path | None) -> None:
     """Refuse options that cannot be, before all the work."""
-    if only not in (None, "start"):
-        raise UnknownChoice(f"--from takes `start`, not `{only}`", fix="--from start, or leave it out")
-    if not memory > 0:
-        raise BadSetting(f"--memory {memory:g} is not above 0", fix="--memory 4")
     if most < 1:
         raise BadSetting(f"--most {most} is not above 0", fix="--most 1500000")
     if not 0 < seconds <= LONGEST_TIME:
@@ -134,32 +148,40 @@ def _check(only: str | None, memory: float, most: int, seconds: float, draw: Pat
         check_plot_format(draw)
 
 
-def _look(
-    search: Callable[..., KSearch], depths: list[int | None], seconds: float, *, quiet: bool
-) -> tuple[KReport, bool]:
-    """Search at one depth after the other until a yes holds for all states; what is known then, or when it is stopped, and
-    whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
-    from pdrm.analysis.sufficient_k.check_k import compile_kernels, show_search
+def _compile(*, quiet: bool) -> None:
+    """Have everything compiled; if that takes longer, say so."""
+    from pdrm.analysis.sufficient_k.check_k import compile_kernels
+    from pdrm.analysis.sufficient_k.high_witness import compile_solver
 
-    spent = 0.0
-    for depth in depths:
-        waiting = Timer(
-            QUICK, typer.echo, ("compiling, as after every installation; it does not count as time",), {"err": True}
-        )
-        if not quiet:
-            waiting.start()
-        try:
-            compile_kernels()
-            current = search(depth=depth, seconds=max(SHORTEST_TIME, seconds - spent))
-        finally:
-            waiting.cancel()
-        with show_search(seconds, quiet=quiet) as attach:
-            attach(current, spent)
-            report = current.find()
-        spent += current.spent
-        if current.stopped or all(found["start"].reach in (-1, inf) for found in report.answers.values()):
-            break
-    return report, current.stopped
+    said = "compiling, once after every installation: about a minute, which does not count as time"
+    waiting = Timer(QUICK, typer.echo, (said,), {"err": True})
+    if not quiet:
+        waiting.start()
+    try:
+        compile_kernels()
+        compile_solver()
+    finally:
+        waiting.cancel()
+
+
+def _say_nothing(place: str, machine: str | None, ks: list[int], *, as_json: bool) -> None:
+    """It was stopped while it was imported or compiled."""
+    if as_json:
+        unknown = {str(k): dict.fromkeys(("same_values", "everywhere", "start"), "undecided") for k in ks}
+        record = {"domain": place, "machine": machine, "ended": "stopped", "complete": False, "k": unknown}
+        print_json({**record, "seconds": 0.0, "stopped": True})
+    typer.echo("stopped before anything was known", err=True)
+
+
+def _find_files(certificate: Path, place: str, machine: str | None) -> dict[str, str]:
+    """Where the files of a task are, from the certificate's folder; or their names in the catalogue."""
+    given = {"domain": place, "machine": machine}
+    folder = certificate.absolute().parent
+    return {
+        name: os.path.relpath(Path(one).absolute(), folder) if Path(one).is_file() else one
+        for name, one in given.items()
+        if one is not None
+    }
 
 
 def _ks(text: str) -> list[int]:
@@ -214,27 +236,29 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
         typer.echo(f"wrote {path}")
 
 
-def _certify(report: KReport, path: Path, questions: list[str]) -> None:
-    for question in questions:
-        smallest = report.furthest(question)
-        if smallest is not None:
-            report.certificate(smallest, question).save(path)
-            return
+def _certify(report: KReport, path: Path, questions: list[str], files: dict[str, str]) -> None:
+    from pdrm.analysis.sufficient_k.k_report import recommend
+
+    chosen = recommend(report, questions, FURTHER).relies_on
+    if chosen is None:
+        found = [(k, question) for question in questions if (k := report.furthest(question)) is not None]
+        chosen = found[0] if found else None
+    if chosen is not None:
+        replace(report.certificate(*chosen), files=files).save(path)
+        return
     unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
     fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
     fix = fix if unknown else "try a larger --k"
     raise DoesNotApply("there is no yes to certify", fix=fix)
 
 
-def _next(report: KReport, name: str, discount: str, questions: list[str], *, drawn: bool) -> None:
+def _next(report: KReport, name: str, discount: str, questions: list[str]) -> None:
+    """The training that is recommended."""
     from pdrm.analysis.sufficient_k.k_report import recommend
 
-    if report.find_no(questions) is not None and not drawn:
-        start = " --from start" if questions == ["start"] else ""
-        next_command(f"pdrm check-k {name}{discount}{start} --draw witness.svg")
-        return
-    k = recommend(report, questions, FURTHER).k
-    next_command(f"pdrm train {name} --k {'full' if k is None else k}{discount}")
+    found = recommend(report, questions, FURTHER)
+    how = f"--agent {found.agent}" if found.agent else f"--k {'full' if found.k is None else found.k}"
+    next_command(f"pdrm train {name} {how}{discount}")
 
 
 def _with(machine: str | None) -> str:
@@ -261,10 +285,12 @@ def verify(
     """
     from pdrm.analysis.sufficient_k.certificate import load_certificate
     from pdrm.analysis.sufficient_k.checker import verify as check
+    from pdrm.task import Task
 
     try:
         proof = load_certificate(certificate)
-        task = _certified_task(proof, domain, machine)
+        domain, machine = _find_task(certificate, proof, domain, machine)
+        task = Task(domain, machine)
         if proof.size > MANY and not as_json:
             typer.echo(f"checking {proof.size_text} one by one, in fractions: this takes a while", err=True)
         try:
@@ -288,16 +314,27 @@ def verify(
     typer.echo(f"  {proof.size_text}, checked one by one")
     if proof.guesses:
         typer.echo(f"  {proof.describe_guesses()}")
-    next_command(f"pdrm train {quote(domain or task.name)}{_with(machine)} --k {proof.k}")
+    own = _options(discount=(proof.discount, task.discount))
+    next_command(f"pdrm train {quote(domain)}{_with(machine)} --k {proof.k}{own}")
 
 
-def _certified_task(proof: Certificate | StackCertificate, domain: str | None, machine: str | None) -> Task:
-    """The domain and the machine that a certificate is about."""
-    from pdrm.task import Task
+def _find_task(
+    certificate: Path, proof: Certificate | StackCertificate, domain: str | None, machine: str | None
+) -> tuple[str, str | None]:
+    """The domain and the machine that a certificate is about: those given, else the files that it says are there, else by name."""
+    from pdrm.domains.paper_domains import names
+    from pdrm.language.loading import catalogue_names
 
-    try:
-        return Task(domain or proof.domain, machine)
-    except UnknownDomain as error:
-        if domain is not None:
-            raise
-        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix="--domain FILE") from error
+    found: dict[str, str | None] = {"domain": domain, "machine": machine}
+    hints = proof.files if isinstance(proof.files, dict) else {}
+    for name in [name for name, given in found.items() if given is None]:
+        hint = hints.get(name)
+        if isinstance(hint, str) and (file := certificate.parent / hint).is_file():
+            found[name] = os.path.relpath(file)
+        elif name == "machine" and hint in catalogue_names():
+            found[name] = str(hint)
+    chosen = found["domain"] or proof.domain
+    if found["domain"] is None and chosen not in names():
+        again = f"pdrm verify {quote(str(certificate))} --domain FILE --machine FILE"
+        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix=f"name its files: {again}")
+    return chosen, found["machine"]

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from pdrm import __version__
-from pdrm.cli.output import print_error, show_warnings, write_any_text
+from pdrm.cli.output import INTERRUPTED, print_error, show_warnings, write_any_text
 from pdrm.errors import CannotOpen, PdrmError
 
 COMMANDS = {
@@ -74,6 +74,9 @@ class Commands(TyperGroup):
             elif "requires an argument" in error.message and ctx.invoked_subcommand:
                 error.message += f"\n  fix: {_show_example(self.get_command(ctx, ctx.invoked_subcommand))}"
             raise
+        except KeyboardInterrupt:  # Typer would end without a word
+            typer.echo("stopped", err=True)
+            raise typer.Exit(INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
         """List the commands in the help, without importing what they need."""

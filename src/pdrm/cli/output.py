@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from pdrm.errors import BadSetting, Finding, PdrmError, TaskWarning, Where
+
+if TYPE_CHECKING:
+    from pdrm.task import Task
 
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
@@ -110,6 +113,19 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - 
     ]
     print_json({"ok": False, "errors": errors, **more})
     raise typer.Exit(2) from error
+
+
+def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:
+    """Print on standard error what is more often a mistake in a task, unless JSON is printed, which is to have it; the records for that. Only once: the
+    library is not to warn of it again."""
+    from pdrm.product.task_findings import inspect_task
+
+    own = not (task.catalogued and task.text is None)  # the catalogue's have nothing of it
+    findings = inspect_task(task) if own else []
+    task.warned = True
+    for finding in findings if not quiet else ():
+        typer.echo(str(finding), err=True)
+    return [finding_record(finding) for finding in findings]
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import Json, coloured, next_command, print_json
-from pdrm.errors import BadSetting
+from pdrm.cli.output import Json, coloured, next_command, print_json, warn_of_task
+from pdrm.errors import BadSetting, StochasticMoves
 
 if TYPE_CHECKING:
     from pdrm.analysis.solving import Solution
+    from pdrm.machines.pushdown import PushdownRewardMachine
 
 SHOWN = 10
 """Starts that are printed."""
@@ -25,11 +26,14 @@ def solve(
     machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
     discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
     stack: Annotated[str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")] = None,
-    state: Annotated[int | None, typer.Option(help="The environment state's number. [the first start's]")] = None,
+    state: Annotated[
+        str | None, typer.Option(help="The environment state: its number, or its name as printed. [the first start's]")
+    ] = None,
     machine_state: Annotated[
         str | None, typer.Option("--in", help="The machine state, by name. [the first start's]")
     ] = None,
     precision: Annotated[float, typer.Option(help="The error to aim at, as a share of the largest value.")] = 1e-12,
+    seconds: Annotated[float, typer.Option(help="How long it may take; then it is an error.")] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
@@ -42,26 +46,43 @@ def solve(
     from pdrm.task import Task
 
     task = Task(domain, machine)
+    given = "" if machine is None else f" --machine {quote(machine)}"
+    own = "" if discount is None else f" --discount {discount:g}"
+    warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
-    solution = find(task, discount=discount, precision=precision)
+    try:
+        solution = find(task, discount=discount, precision=precision, seconds=seconds)
+    except StochasticMoves as error:
+        fix = f"pdrm check-k {quote(domain)}{given}{own} bounds its values"
+        raise StochasticMoves(error.message, fix=fix) from None
     asked = None
     if stack is not None or state is not None or machine_state is not None:
         if not solution.begins:
             raise BadSetting("no start has a chance", fix="name all three: --state 0 --in u0 --stack '#'")
         first = solution.begins[0]
-        symbols = first.stack if stack is None else tuple(stack.split())
+        symbols = first.stack if stack is None else _read_stack(task.pushdown, stack)
         asked = solution.record_at(
             first.s if state is None else state, first.u if machine_state is None else machine_state, symbols
         )
     record = {**solution.record(), **({} if asked is None else {"asked": asked})}
     record["seconds"] = round(monotonic() - begun, 3)
     record["step_limit"] = None
+    record["warnings"] = warned
     if as_json:
         print_json(record)
         return
     _print(solution, record, asked)
-    given = "" if machine is None else f" --machine {quote(machine)}"
-    next_command(f"pdrm train {quote(domain)}{given} --agent summary")
+    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}")
+
+
+def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
+    """A stack as it is given, top first. A bottom symbol that no rule removes lies under every stack: it is added where it was left out."""
+    symbols, below = tuple(text.split()), machine.begin().after.stack
+    rules = (rule for rule in machine.transitions if rule.looks_at(below[-1]))
+    if not below or symbols[-1:] == below[-1:] or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+        return symbols
+    typer.echo(f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack", err=True)
+    return (*symbols, below[-1])
 
 
 def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | None) -> None:

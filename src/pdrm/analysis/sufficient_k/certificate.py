@@ -112,6 +112,8 @@ class Certificate:
     """The policy: environment state, machine state, the top k symbols, action."""
     guesses: dict[str, str] = field(default_factory=dict)
     """Floats of the task that were computed, and the fractions they are taken for; every other number is its decimal."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Where the files of "domain" and "machine" may be found, from the certificate's folder: a hint, and no part of the proof."""
 
     def describe(self) -> str:
         """The statement it proves, in words."""
@@ -184,6 +186,8 @@ class StackCertificate:
     """Environment state, machine state, the top k symbols (one if k is 0; fewer are the whole stack), and the action chosen; -1: none."""
     guesses: dict[str, str] = field(default_factory=dict)
     """Floats of the task that were computed, and the fractions they are taken for; every other number is its decimal."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Where the files of "domain" and "machine" may be found, from the certificate's folder: a hint, and no part of the proof."""
 
     depth: ClassVar[None] = None
     height: ClassVar[None] = None

@@ -34,7 +34,6 @@ from pdrm.analysis.sufficient_k.high_witness import (
     HighWitnesses,
     compile_solver,
     estimate_seconds,
-    is_certain,
     may_apply,
 )
 from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap
@@ -49,6 +48,7 @@ from pdrm.analysis.sufficient_k.questions import (
     Classes,
     answer_questions,
     check_ks,
+    is_certain,
 )
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.value_kernel import q_values
@@ -56,6 +56,7 @@ from pdrm.analysis.values import Known, bound_by_top, check_discount
 from pdrm.errors import BadSetting, explain_arguments
 from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
+from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -83,8 +84,15 @@ LATE = 0.02
 """The share of the whole time that this takes in any case."""
 MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
+SHARED = 3
+"""Looking for a pair of situations may take one of so many parts of the time that is left."""
+MOST_FOLLOWED = 5_000
+"""Steps at most that an optimal policy is followed, to see whether the domain's step limit cuts it off."""
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
+GIB = 2**30
+SHORTEST_TIME = 0.1
+"""Seconds that a search is given at least."""
 QUICK, EVERY = 3.0, 5.0
 """Seconds before anything is said of how it goes, and between two lines where there is no terminal."""
 
@@ -93,6 +101,7 @@ QUICK, EVERY = 3.0, 5.0
 class Plan:
     """How a search shares its time. What a phase does not need, those after it have.
 
+    0. Solve the task with the whole stack in view, where that takes little: whenever the search ends, the optimal value is known then.
     1. Begin: explore the whole product, or, where half of the time (or two thirds of what there is for exploring) is not enough for
        that, the near states to ask about.
     2. Explore: look ever further for the optimal actions of these states. The questions may be asked in between, once all states are known.
@@ -116,6 +125,11 @@ class Plan:
     seconds: float = inf
     solving: float = 0.0
     """The seconds that solving the task takes, about; 0 where there are no witnesses of any height to look for."""
+
+    @property
+    def solves_early(self) -> bool:
+        """Whether the task is solved with the whole stack before anything else: where that takes a small part of the time."""
+        return 0 < self.solving <= SOLVE * self.seconds
 
     @property
     def whole(self) -> float:
@@ -170,8 +184,7 @@ class Plan:
     @property
     def _share(self) -> float:
         """The share of the time from the questions on: more, but no more than half, where witnesses of any height can be had for that."""
-        soon = self.solving <= SOLVE * self.seconds
-        return max(ASK, min(0.5, self.high / self.seconds)) if soon else ASK
+        return max(ASK, min(0.5, self.high / self.seconds)) if self.solves_early else ASK
 
 
 @cache
@@ -219,10 +232,11 @@ class KSearch:
         compile_kernels()
         self._every_state = depth is None and bound in (None, Bound())
         """Whether all states are asked about, with any stack."""
-        high = self._every_state and may_apply(task, discount)
-        if high:
+        self._solvable = (bound is None or bound.rule == "open") and may_apply(task, discount)
+        """Whether the task can be solved with the whole stack in view: a cap would make another task of it."""
+        if self._solvable:
             compile_solver()
-        self.plan = Plan(inf if seconds is None else seconds, estimate_seconds(task) if high else 0.0)
+        self.plan = Plan(inf if seconds is None else seconds, estimate_seconds(task) if self._solvable else 0.0)
         self.most, self.watch, self.begun = most, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
         product = self._new_product()
@@ -266,6 +280,10 @@ class KSearch:
 
     def run(self) -> None:
         """Look ever further, until all is decided, or time or states are up."""
+        if self.plan.solves_early:  # whenever it is stopped, the optimal value is known then
+            self._enter("solving with the whole stack")
+            with self._until(2 * SOLVE * self.plan.seconds):
+                self._solved.solve()
         with suppress(TimeoutError):
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
@@ -281,7 +299,7 @@ class KSearch:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
         begun = monotonic()
         with self._until(self.plan.end), limit_time(seconds):
-            answers = _Answers(self.optimal, short=self._short, early=self._early)
+            answers = _Answers(self.optimal, short=self._short, all_asked=self.depth is None, early=self._early)
             left = time_left()
             reserved = MOST_LOSS if left == inf else min(MOST_LOSS, LOSS * max(0.0, left))
             with limit_time(left - reserved):
@@ -291,30 +309,40 @@ class KSearch:
         late = LATE * min(self.plan.seconds, SECONDS if seconds is None else seconds)
         left = inf if seconds is None else begun + seconds - monotonic()
         with limit_time(max(late, min(self.plan.end - self.spent, left))):
+            longer = self._compare_to_step_limit()
             gaps = self._measure_gaps(found)
         ended, beyond = (
             self.ended if self._ran and not self.stopped else STOPPED,
             answers.beyond if self.ks is None else None,
         )
         explored = max(self.explored, len(self.optimal.product))
-        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short)
+        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, longer)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _answer(self, answers: _Answers) -> None:
         """Ask what can be asked while there is time."""
         self._enter("asking for each k")
-        answers.ask(self.ks, self.questions)
-        answers.ask_nearer()
+        higher = self._solvable and self.optimal.depth is not None
+        answers.high = self._solved.high if higher else None
+        with limit_time(time_left() / 2 if higher else None):  # the rest is for what is not in the product
+            answers.ask(self.ks, self.questions)
+            answers.ask_nearer()
         if self._ran and self._every_state and not self.stopped:
             self._enter("every stack")
             with limit_time(self.plan.every_stack(time_left())):
                 answers.ask_every_stack(self.task)
         # What was stopped is to be reported at once.
         soon = (self._ran and not self.stopped) or self._solved.high is not None or 0 < self.plan.high <= time_left()
-        if soon and self._every_state and self.optimal.depth is not None:
+        if soon and higher:
             self._enter("higher stacks")
-            answers.ask_higher(self._solved)
+            answers.ask_higher(self._solved, every_state=self._every_state)
         answers.carry_over()
+
+    def _compare_to_step_limit(self) -> bool | None:
+        """Whether an optimal policy takes more steps from the start than the domain allows; None where it is not known."""
+        limit = self.task.finite.step_limit
+        high = self._solved.high
+        return None if high is None or limit > MOST_FOLLOWED else high.goes_beyond(limit)
 
     def _measure_gaps(self, found: dict[int, dict[str, Answer]]) -> dict[int, Gap]:
         """What each k costs, by the explored product and, where moves are deterministic, by following policies as far as they go. What a policy gets
@@ -354,7 +382,7 @@ class KSearch:
     def _make_walks(self) -> Walks | None:
         """What follows policies, where that can be done."""
         product, known = self.optimal.product, self.optimal.values.known
-        if product.bound.rule != "open" or not is_certain(self.task):
+        if product.bound.rule != "open" or not is_certain(self.task.finite):
             return None
         best = self.optimal.values.upper if known is None else known.upper
         return Walks(self.task, self.discount, (find_worst(self.optimal), max(0.0, float(best.max(initial=0.0)))))
@@ -480,31 +508,31 @@ class _Solved:
     task: Task
     discount: float
     high: HighWitnesses | None = None
+    value: tuple[float, float] | None = None
+    """The interval of the optimal value from the start."""
 
     def solve(self) -> HighWitnesses | None:
         """What looks for witnesses of any height, if it can be had."""
         if self.high is None:
             self.high = HighWitnesses.of(self.task, self.discount)
+            if self.high is not None:
+                value, error = self.high.solution.start_value, self.high.solution.error
+                self.value = value - error, value + error
         return self.high
-
-    @property
-    def value(self) -> tuple[float, float] | None:
-        """The interval of the optimal value from the start."""
-        if self.high is None:
-            return None
-        value, error = self.high.solution.start_value, self.high.solution.error
-        return value - error, value + error
 
 
 class _Answers:
     """The answers for some k, each found when it is asked for."""
 
-    def __init__(self, optimal: Optimal, *, short: bool, early: _Answers | None = None) -> None:
+    def __init__(self, optimal: Optimal, *, short: bool, all_asked: bool = True, early: _Answers | None = None) -> None:
         """`short`: fewer states than were meant to be asked about. Then a yes about states none of which look alike, which
-        says nothing, does not count. `early`: what was answered about the same states, all there are, with less known of them."""
-        self.optimal, self.short, self.early = optimal, short, early
+        says nothing, does not count. `all_asked`: no depth was given. `early`: what was answered about the same states, all there are,
+        with less known of them."""
+        self.optimal, self.short, self.all_asked, self.early = optimal, short, all_asked, early
         self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
         self.found: dict[int, dict[str, Answer]] = {}
+        self.high: HighWitnesses | None = None
+        """What finds a no from the start far beyond the product, where the task is solved."""
 
     @cached_property
     def beyond(self) -> int:
@@ -519,18 +547,32 @@ class _Answers:
         settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
         if k not in self.found:
             new = len(settled) < len(QUESTIONS)
-            answers = (answer_questions(self.optimal, k, self.classes.at(k)) if new else {}) | settled
-            if self.short and self.classes.tells_apart(k):
-                answers = {q: Answer(UNDECIDED) if one.depth is not None else one for q, one in answers.items()}
+            start = self._refuse_from_start(k) if new else None
+            answers = (answer_questions(self.optimal, k, self.classes.at(k), start) if new else {}) | settled
+            if self.classes.tells_apart(k):
+                empty = Answer(UNDECIDED) if self.short else None
+                answers = {
+                    q: one if one.depth is None else empty or replace(one, vacuous=True) for q, one in answers.items()
+                }
             self.found[k] = answers
         return self.found[k]
+
+    def _refuse_from_start(self, k: int) -> Answer | None:
+        """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
+        seen, the harder it is to find one."""
+        if self.high is None or any(one["start"].verdict != NO for at, one in self.found.items() if at < k):
+            return None
+        with limit_time(time_left() / 4):
+            clash = self.high.find_from_start(k)
+        return None if clash is None else Answer(NO, situations=clash)
 
     def ask(self, ks: Sequence[int] | None, questions: Sequence[str] = QUESTIONS) -> None:
         """Answer for some k; without any, upwards to the smallest that is enough for these questions."""
         if ks is None:
             self._look_upwards(questions)
-        for k in ks or ():
-            self.at(k)
+        for left, k in zip(range(len(ks or ()), 0, -1), ks or (), strict=True):
+            with limit_time(time_left() / left):
+                self.at(k)
 
     def ask_nearer(self) -> None:
         """What is undecided may be a yes for states that are nearer: then it is, to that depth."""
@@ -564,35 +606,37 @@ class _Answers:
         asked = {k: answers[question] for k, answers in sorted(self.found.items())}
         return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
 
-    def ask_higher(self, solved: _Solved) -> None:
-        """What is open may be a no farther away than any product reaches."""
+    def ask_higher(self, solved: _Solved, *, every_state: bool) -> None:
+        """What is open may be a no farther away than any product reaches: from the start first, because that takes least, and what fails
+        there fails everywhere. Unless all states are asked about, only from the start."""
+        high = self.high = solved.solve() if any(self.list_open(question) for question in QUESTIONS) else None
+        if high is None:
+            return
+        for k in self.list_open("start"):
+            refused = self._refuse_from_start(k)
+            if refused is None:
+                break
+            self.found[k]["start"] = refused
+        self._carry_to_stronger()
         asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
-        start = [k for k in self.list_open("start") if self.found[k]["start"].verdict == UNDECIDED]
-        high = solved.solve() if asked or start or self.list_open("start") else None
-        for question, k in asked:
-            pair = high.find(question, k) if high is not None and time_left() > 0 else None
+        for left, (question, k) in zip(range(len(asked), 0, -1), asked if every_state else (), strict=False):
+            with limit_time(time_left() / min(left, SHARED)):
+                pair = high.find(question, k) if time_left() > 0 else None
             if pair is not None:
                 self.found[k][question] = Answer(NO, situations=pair)
-        for k in start:  # the more symbols are seen, the harder it is to prove that no policy is optimal
-            clash = None if high is None else high.find_from_start(k)
-            if clash is None:
-                break
-            self.found[k]["start"] = Answer(NO, situations=clash)
 
     def carry_over(self) -> None:
-        """What is enough for k is enough for more symbols, as far as it was proved; what is not enough for k is not for fewer; and where states
-        that look alike have no best action in common, they do not have the same."""
+        """What is enough for k is enough for more symbols, as far as it was proved; what is not enough for k is not for fewer; and what is a no to
+        one question is a no to those that ask for more."""
         ks = sorted(self.found)
-        for k in ks:
-            if self.found[k]["everywhere"].verdict == NO and self.found[k]["same_values"].verdict != NO:
-                self.found[k]["same_values"] = self.found[k]["everywhere"]
+        self._carry_to_stronger()
         for question in QUESTIONS:
             best, at = Answer(UNDECIDED), 0
             for k in ks:
                 own = self.found[k][question]
-                if own.verdict != NO and best.reach > own.reach:
+                if own.verdict != NO and (best.reach > own.reach or (own.vacuous and best.reach == own.reach)):
                     self.found[k][question] = replace(best, found_at=at)
-                elif own.verdict == YES:
+                elif own.verdict == YES and not own.vacuous:
                     best, at = own, k
             refused = None
             for k in reversed(ks):
@@ -602,6 +646,15 @@ class _Answers:
                 elif refused is not None and own.reach < inf:
                     seen = tuple(replace(one, seen=one.stack[:k]) for one in refused.situations)
                     self.found[k][question] = replace(refused, situations=seen)
+
+    def _carry_to_stronger(self) -> None:
+        """Where no policy is optimal from the start, none is everywhere; and where states that look alike have no best action in common, they do
+        not have the same. If only near states are asked about, a policy may fail from the start beyond them."""
+        implied = ([("start", "everywhere")] if self.all_asked else []) + [("everywhere", "same_values")]
+        for answers in self.found.values():
+            for weaker, stronger in implied:
+                if answers[weaker].verdict == NO != answers[stronger].verdict:
+                    answers[stronger] = answers[weaker]
 
     def ask_every_stack(self, task: Task) -> None:
         """What is open may be a yes for every stack; and then it is for every larger k."""
@@ -672,9 +725,11 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     *,
     discount: float | None = None,
     depth: int | None = None,
-    bound: Bound | None = None,
+    from_: str | None = None,
+    height: int | None = None,
+    rule: str = "open",
     most: int = MOST_STATES,
-    memory: int = MEMORY,
+    memory: float = MEMORY / GIB,
     seconds: float | None = SECONDS,
     watch: Watch | None = None,
     progress: bool | None = None,
@@ -688,21 +743,70 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     those within as many steps as give some thousands of them.
     seconds: how long it may take; then the best answers so far are given, as they are at Ctrl-C (a second one raises
     `KeyboardInterrupt`). None: as long as it takes.
-    most, memory: states to explore, and bytes for them, at most. bound: the highest stack. watch: called as the product grows.
+    from_: "start": ask only whether some k-policy is optimal from the start.
+    height: the highest stack the product is built for. rule: what happens beyond: "open" (the problem stays what it is), "block" or "fail"
+    (which make another task of it).
+    most, memory: states to explore, and GiB for them, at most. watch: called as the product grows.
     progress: whether to show how it goes; None: where a bar would be seen.
+    Warnings tell of what is more often a mistake in a task, as in training.
 
     >>> report = check_k("paint")
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
     (5, ('ask_5',))
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    search = KSearch(
-        given, k, discount=discount, depth=depth, bound=bound, most=most, memory=memory, seconds=seconds, watch=watch
+    bound, room = Bound(height, rule), measure_memory(memory)
+    search = partial(
+        KSearch,
+        given,
+        k,
+        discount=discount,
+        bound=bound,
+        most=most,
+        memory=room,
+        questions=choose_questions(from_),
+        watch=watch,
     )
+    warn_of_tasks(given)
     shown = is_shown() if progress is None else progress
-    with show_search(seconds, quiet=not shown) as attach:
-        attach(search, 0.0)
-        report = search.find()
-    if search.stopped and shown:
+    report, stopped = look(search, depth, seconds, from_, quiet=not shown)
+    if stopped and shown:
         say("stopped; this is what was known by then")
     return report
+
+
+def choose_questions(from_: str | None) -> tuple[str, ...]:
+    """The questions to ask: all three, or only the one about the start.
+
+    >>> choose_questions(None), choose_questions("start")
+    (('same_values', 'everywhere', 'start'), ('start',))
+    """
+    if from_ not in (None, "start"):
+        fault = f"`{from_}` is not where one can begin: only `start` is"
+        raise BadSetting(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
+    return QUESTIONS if from_ is None else ("start",)
+
+
+def measure_memory(gib: float) -> int:
+    """GiB in bytes."""
+    if not gib > 0:
+        raise BadSetting(f"the memory is {gib:g} GiB", fix="use a number above 0: memory=4 (--memory 4)")
+    return int(gib * GIB)
+
+
+def look(
+    search: Callable[..., KSearch], depth: int | None, seconds: float | None, from_: str | None, *, quiet: bool
+) -> tuple[KReport, bool]:
+    """Search, from the start alone first with the start alone in view, until a yes holds for all states; what is known then, or when it is stopped,
+    and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
+    spent = 0.0
+    for steps in (0, depth) if from_ and depth != 0 else (depth,):
+        left = seconds if seconds is None or not spent else max(SHORTEST_TIME, seconds - spent)
+        current = search(depth=steps, seconds=left)
+        with show_search(seconds, quiet=quiet) as attach:
+            attach(current, spent)
+            report = current.find()
+        spent += current.spent
+        if current.stopped or all(found["start"].reach in (-1, inf) for found in report.answers.values()):
+            break
+    return report, current.stopped

@@ -11,15 +11,16 @@ one may be in the other, beyond twice the proved error of either.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from itertools import product as combinations
 from math import inf
 from random import Random
 
-from pdrm.analysis.solving import Solution, solve
+from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.sufficient_k.from_start import Search
-from pdrm.analysis.sufficient_k.questions import Situation
+from pdrm.analysis.sufficient_k.questions import Situation, is_certain
 from pdrm.analysis.time_limit import time_left
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import PdrmError
@@ -34,8 +35,12 @@ HEADS_PER_SECOND = 2_000
 """How many are solved in a second, carefully estimated."""
 WAYS, LONGEST = 60, 6
 """Random ways from the start that are compared at once, and their steps at most."""
-TRIES = 200
-"""Such comparisons for one k."""
+FROM_WAYS = 0.5
+"""The share of random ways that begin on optimal ones, not at a start: where pushing takes many steps, others push nothing."""
+MOST_WAYS, MOST_PAIRS = 300, 500
+"""Places on optimal ways that are looked at, about, and pairs of them for one k."""
+TRIES, NEAR_TRIES = 200, 5
+"""Such comparisons for one k; and how many of them, the first, only near the starts, which takes least."""
 LONGEST_LOOP = 4
 """Steps of moves that lead back to the same place."""
 STEPS = 200_000
@@ -83,6 +88,7 @@ class HighWitnesses:
     turns: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secrets
     """For moves in a circle: they leave the other ways as they are."""
     _actions: dict[tuple[int, str, Stack], tuple[str, ...]] = field(default_factory=dict)
+    _ways: list[Place] | None = None
 
     @classmethod
     def of(cls, task: Task, discount: float) -> HighWitnesses | None:
@@ -90,8 +96,9 @@ class HighWitnesses:
         if not may_apply(task, discount) or estimate_seconds(task) > time_left():
             return None
         try:
-            return cls(solve(task, discount=discount))
-        except PdrmError:  # chance, or a move that is not defined
+            left = time_left()
+            return cls(find_solution(task, discount, seconds=None if left == inf else left))
+        except PdrmError:  # chance, a move that is not defined, or no time
             return None
 
     def find(self, question: str, k: int) -> tuple[Situation, Situation] | None:
@@ -111,20 +118,49 @@ class HighWitnesses:
         starts = self.starts()
         if not starts:
             return
-        for tried in range(self.tries if k <= 2 * LONGEST else 0):  # long words at random lead nowhere
-            met: dict[tuple[int, str], dict[Stack, Place]] = {}
-            for _ in range(WAYS):
-                place = self.walk(self.random.choice(starts), self._draw(self.random.randint(0, LONGEST)))
-                if place is not None:
-                    met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
-            for places in met.values():
-                if len(places) > 1:
-                    word = self._draw(k + self.random.randint(0, LONGEST - 2))
-                    one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
-                    if one is not None and other is not None and look_alike(one, other, k):
-                        yield one, other
-            if tried < RAISED:
-                yield from self._raise_unevenly(question, self.turns.choice(starts), k)
+        ways: list[Place] = []
+        for tried in range(self.tries):
+            if time_left() <= 0:
+                return
+            if tried == NEAR_TRIES:
+                ways = self._list_optimal()
+                yield from _list_alike(ways, k)
+            if k <= 2 * LONGEST:  # long words at random lead nowhere
+                yield from self._compare_ways(starts, ways, k)
+            if tried < RAISED or k > 2 * LONGEST:
+                yield from self._raise_unevenly(question, self.turns.choice(ways if tried % 2 and ways else starts), k)
+
+    def _compare_ways(self, starts: list[Place], ways: list[Place], k: int) -> Iterator[Pair]:
+        """Pairs that came to one place on different random ways, and then went the same way until they look alike."""
+        met: dict[tuple[int, str], dict[Stack, Place]] = {}
+        for _ in range(WAYS):
+            begin = self.random.choice(ways if ways and self.random.random() < FROM_WAYS else starts)
+            place = self.walk(begin, self._draw(self.random.randint(0, LONGEST)))
+            if place is not None:
+                met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
+        for places in met.values():
+            if len(places) > 1:
+                word = self._draw(k + self.random.randint(0, LONGEST - 2))
+                one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
+                if one is not None and other is not None and look_alike(one, other, k):
+                    yield one, other
+
+    def _list_optimal(self) -> list[Place]:
+        """Some places on optimal ways from the starts, the nearest first; and those that one other action leads to from there."""
+        if self._ways is None:
+            actions, found = self.solution.domain.actions, dict[tuple[int, str, Stack], Place]()
+            new = self.starts()[:MOST_WAYS]
+            while new and len(found) < MOST_WAYS and time_left() > 0:
+                found.update({(place.s, place.state, place.stack): place for place in new})
+                after = (self.walk(one, (actions.index(name),)) for one in new for name in self.find_actions(one))
+                new = [one for one in after if one is not None and (one.s, one.state, one.stack) not in found]
+                new = list({(one.s, one.state, one.stack): one for one in new}.values())[:MOST_WAYS]
+            beside = (self.walk(place, (action,)) for place in list(found.values()) for action in range(len(actions)))
+            for one in beside:
+                if one is not None:
+                    found.setdefault((one.s, one.state, one.stack), one)
+            self._ways = list(found.values())
+        return self._ways
 
     def _raise_unevenly(self, question: str, start: Place, k: int) -> Iterator[Pair]:
         """Pairs that went round in the same circle until k symbols look alike, one of them far more often, and then the same way: what is best may
@@ -191,6 +227,22 @@ class HighWitnesses:
         """An optimal action with the whole stack in view, by the numbers of the state and of the symbols (top first)."""
         values = self.solution.summaries.action_values(s, u, stack)
         return max(range(len(values)), key=lambda a: -inf if values[a] is None else values[a] or 0.0, default=0)
+
+    def goes_beyond(self, limit: int) -> bool | None:
+        """Whether an optimal policy is not over after so many steps, from some start; None where there is no time to follow it."""
+        actions = self.solution.domain.actions
+        for start in self.starts():
+            place: Place | None = start
+            for _ in range(limit):
+                if place is None:
+                    break
+                if time_left() <= 0:
+                    return None
+                here = replace(place, way=())
+                place = self.walk(here, (actions.index(self.find_actions(here)[0]),))
+            if place is not None:
+                return True
+        return False
 
     def find_from_start(self, k: int) -> tuple[Situation, ...] | None:
         """Situations that prove that no k-policy is optimal from the start, if that is found in time: whatever may be best on the way from one
@@ -296,6 +348,15 @@ class _Anywhere:
         return x
 
 
+def _list_alike(places: list[Place], k: int) -> Iterator[Pair]:
+    """Pairs of the places that look alike up to k symbols: each with the first that looks like it, and with the last."""
+    alike: dict[tuple[int, str, Stack], list[Place]] = {}
+    for place in places:
+        alike.setdefault((place.s, place.state, place.stack[:k]), []).append(place)
+    pairs = ((one, other) for first, *rest in alike.values() for other in rest for one in (first, rest[-1]))
+    yield from islice((pair for pair in pairs if look_alike(*pair, k)), MOST_PAIRS)
+
+
 def count_heads(task: Task) -> int:
     """Environment states times machine states times symbols."""
     return task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
@@ -312,18 +373,13 @@ def may_apply(task: Task, discount: float) -> bool:
     >>> may_apply(Task("maze-5x5"), 0.99), may_apply(Task("letter"), 0.99)
     (True, False)
     """
-    return is_certain(task) and discount > 0 and count_heads(task) <= MOST_HEADS
-
-
-def is_certain(task: Task) -> bool:
-    """Whether an action always has the same outcome: nothing but the start depends on chance."""
-    return bool(((task.finite.arrays.probability > 0).sum(axis=2) == 1).all())
+    return is_certain(task.finite) and discount > 0 and count_heads(task) <= MOST_HEADS
 
 
 @cache
 def compile_solver() -> None:
     """Have everything compiled that a solution and its proved error need, before a clock runs."""
-    solve("paint", discount=0.9).record()
+    find_solution(Task("paint"), 0.9).record()
 
 
 def look_alike(one: Place, other: Place, k: int) -> bool:

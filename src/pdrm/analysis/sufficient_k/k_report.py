@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from pdrm.analysis.sufficient_k.questions import (
     Situation,
     answer_questions,
     describe,
+    is_certain,
 )
 from pdrm.analysis.time_limit import limit_time
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, did_you_mean
@@ -40,16 +41,22 @@ DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explore
 """What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
-WHOLE = "whole"
-SMALL_LOSS, NO_LOSS = 0.01, 1e-9
-"""A k that is not known to be enough is worth a try where it loses at most this share of the value; less than the second
-share is none."""
+WHOLE, SUMMARY, STUCK = "whole", "summary", "stuck"
+SMALL_LOSS, NEAR_LOSS, NO_LOSS = 0.01, 0.1, 1e-9
+"""A k that is not known to be enough is worth a try where it loses at most this share of the value; one that is enough near the start,
+where it loses at most the second; less than the third is none."""
+MOST_TO_LEARN = 8
+"""A table with more symbols in view is too large to learn with, if another agent needs none."""
+FEW_DECIDED = 0.01
+"""If fewer of the states are decided when time is up, though the task is solved, more time decides hardly more."""
 FURTHER = {
     TIME: "more `seconds` may help",
     STATES: "a larger `most` may help",
     EXPLORED: "another `depth` may help",
     STOPPED: "letting it run longer may help",
+    STUCK: "more time is not likely to help: hardly any of these states was decided by exploring",
     WHOLE: 'the whole stack (k="full")',
+    SUMMARY: "the agent pdrm.Summary(), which acts on the whole stack",
 }
 """What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
@@ -85,13 +92,21 @@ class KReport:
     """States explored in all; the answers rest on those that there was time to judge, which are the product's."""
     short: bool = False
     """Whether fewer states were asked about than were meant, because time was up."""
+    over_limit: bool | None = None
+    """Whether an optimal policy takes more steps from the start than the domain's step limit, which is not part of the problem; None: not known."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
 
     def __repr__(self) -> str:
-        product, smallest = self.optimal.product, {question: self.smallest(question) for question in self._questions}
-        return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {smallest}>"
+        product = self.optimal.product
+        said = ", ".join(f"{NAMES[question]} {self._format_smallest(question)}" for question in self._questions)
+        return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {said}>"
+
+    def _format_smallest(self, question: str) -> str:
+        k = self.furthest(question)
+        depth = None if k is None else self.answers[k][question].depth
+        return f"{'not known' if k is None else k}{'' if depth is None else f' (depth {depth})'}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture, table  # noqa: PLC0415 - an analysis does not draw
@@ -102,7 +117,7 @@ class KReport:
         for k, found in self.answers.items():
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
             cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
-            rows.append([str(k), *cells, _format_loss(*self.loss(k), scale=self._scale)])
+            rows.append([str(k), *cells, _format_loss(self.loss(k)[1], self._scale)])
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
         heads = ["k", *NAMES.values(), "loss from the start"]
         notes = [html("p", note) for note in explain_rows(self)]
@@ -127,8 +142,10 @@ class KReport:
         return min((k for k, answer in self._take(question).items() if answer.reach >= wanted), default=None)
 
     def furthest(self, question: str) -> int | None:
-        """Of the k whose yes reaches furthest from the start the smallest; None where there is no yes."""
-        found = {k: answer.reach for k, answer in self._take(question).items() if answer.verdict == YES}
+        """Of the k whose yes reaches furthest from the start the smallest; None where there is no yes. One that says nothing (`Answer.vacuous`)
+        is none."""
+        answers = self._take(question).items()
+        found = {k: answer.reach for k, answer in answers if answer.verdict == YES and not answer.vacuous}
         return min((k for k, reach in found.items() if reach == max(found.values())), default=None)
 
     @property
@@ -184,8 +201,7 @@ class KReport:
     def _take(self, question: str) -> dict[int, Answer]:
         """The answers to one question."""
         if question not in self._questions:
-            fix = f"{did_you_mean(str(question), self._questions)} (there are {', '.join(self._questions)})"
-            raise BadSetting(f"there is no question `{question}`", fix=fix)
+            raise BadSetting(f"there is no question `{question}`", fix=did_you_mean(str(question), self._questions))
         return {k: found[question] for k, found in self.answers.items()}
 
     def _answer(self, k: int, question: str) -> Answer:
@@ -257,6 +273,8 @@ class KReport:
             "ended": self.ended,
             "complete": self.complete,
             "value_from_start": list(self.value_from_start),
+            "step_limit": product.domain.step_limit,
+            "over_limit": self.over_limit,
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
                 str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
@@ -266,6 +284,7 @@ class KReport:
                 str(k): {q: asked[q].scope for q in asked if asked[q].verdict == YES}
                 for k, asked in self.answers.items()
             },
+            "vacuous": {str(k): [q for q in asked if asked[q].vacuous] for k, asked in self.answers.items()},
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
             "furthest": {question: self.furthest(question) for question in QUESTIONS},
             "recommendation": asdict(self.recommendation),
@@ -333,7 +352,7 @@ def format_report(
     <BLANKLINE>
     from the start: k = 5 is enough
     so: train with k = 5: a 5-policy is proved optimal from the start, so it loses nothing there; from other states it is not known. \
-If it learns badly, use the whole stack (k="full")
+If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
     """
     found, product = report.optimal, report.optimal.product
     low, high = report.value_from_start
@@ -351,20 +370,29 @@ If it learns badly, use the whole stack (k="full")
     ]
     for k, found_at_k in report.answers.items():
         cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
-        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(*report.loss(k), scale=report._scale))
+        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report.loss(k)[1], report._scale))
     said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
     return [*rows, *explain_rows(report), "", *said, f"so: {recommend(report, questions, further).text}"]
 
 
 def explain_rows(report: KReport) -> list[str]:
-    """Why there are rows for larger k, where they were not asked for."""
+    """What needs an explanation: rows for larger k, where they were not asked for; a yes that says nothing; a step limit that cuts off."""
+    notes = []
     larger = [k for k in report.answers if k > FIRST] if report.beyond is not None else []
-    if not larger:
-        return []
-    *between, last = larger
-    why = "the first with which none" if last == report.beyond else "the largest with which some"
-    halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
-    return [f"(k = {last}: {why} of the states asked about look alike{halved})"]
+    if larger:
+        *between, last = larger
+        why = "the first with which none" if last == report.beyond else "the largest with which some"
+        halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
+        notes.append(f"(k = {last}: {why} of the states asked about look alike{halved})")
+    if any(answer.vacuous for found in report.answers.values() for answer in found.values()):
+        notes.append("(vacuous: no two of these states look alike with k symbols, so this yes says nothing)")
+    if report.over_limit:
+        limit = report.optimal.product.domain.step_limit
+        notes.append(
+            f"(in training an episode is cut off after {limit:,} steps, and the optimal policy is not over by then: "
+            "which k is enough may be different there)"
+        )
+    return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +408,10 @@ class Recommendation:
     """What it loses from the start at most; None where that is not known."""
     text: str
     """All of it in words."""
+    agent: str | None = None
+    """The agent for it, where it is a certain one: "summary" acts on the whole stack, and needs deterministic moves."""
+    relies_on: tuple[int, str] | None = None
+    """The k and the question whose yes it relies on; `KReport.certificate` of these is its proof. None: on no yes."""
 
 
 def recommend(
@@ -387,38 +419,56 @@ def recommend(
 ) -> Recommendation:
     """Say which k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn: a 0-policy has
     one row for all stacks, and their values chase each other. So it is 0 only where that is enough everywhere."""
+    found = _choose(report, questions, further)
+    if found.k is not None and found.k > MOST_TO_LEARN and is_certain(report.optimal.product.domain):
+        why = found.text.partition(": ")[2].partition(". If ")[0]
+        text = f"train with {further[SUMMARY]}. (A table for k = {found.k} is too large to learn with; but {why})"
+        found = Recommendation(None, "nothing", 0.0, text, SUMMARY)
+    bound = report.optimal.product.bound
+    if bound.height is None or bound.rule == "open":
+        return found
+    cap = f"This is about the task capped at {_count(bound.height, 'symbol')} ({bound.rule} beyond); training has no such cap"
+    return replace(found, text=f"{found.text}. {cap}")
+
+
+def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str]) -> Recommendation:
     everywhere = report.furthest("everywhere") if "everywhere" in questions else None
-    start, whole = report.furthest("start"), further[WHOLE]
+    certain = is_certain(report.optimal.product.domain)
+    start, whole = report.furthest("start"), further[SUMMARY if certain else WHOLE]
     if everywhere is not None and (answer := report.answers[everywhere]["everywhere"]).reach == inf:
         far = "every stack" if answer.scope == EVERY_STACK else "all states"
         text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing"
-        return Recommendation(everywhere, str(answer.scope), 0.0, text)
-    k = max(1, everywhere or 0, start or 0)
-    more = further.get(report.ended, further[TIME]) if report.ended != DECIDED else ""
+        return Recommendation(everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere"))
+    more = _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
     if start is not None and report.answers[start]["start"].reach == inf:
+        k = max(1, start)
         text = (
-            f"train with k = {k}: a {start}-policy is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
+            f"train with k = {k}: {_name_policy(start)} is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
             f"from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
-        return Recommendation(k, "start", 0.0, text)
+        return Recommendation(k, "start", 0.0, text, relies_on=(start, "start"))
+    enough = ""
     known = {at: loss for at in report.answers if (loss := _bound_loss(report, at)) is not None}
     none = min((at for at, loss in known.items() if loss <= NO_LOSS * report._scale), default=None)
     if none is not None:
         k = max(1, none)
         text = (
-            f"train with k = {k}: a {none}-policy was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value)"
+            f"train with k = {k}: {_name_policy(none)} was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value)"
             f"{_say_why(k, none)}; from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
         return Recommendation(k, "loss", known[none], text)
     if everywhere is not None or start is not None:
-        near = report._take("start")[start or 0] if everywhere is None else report._take("everywhere")[everywhere]
+        k = max(1, everywhere or 0, start or 0)
+        proof = (everywhere, "everywhere") if everywhere is not None else (start or 0, "start")
+        near = report.answers[proof[0]][proof[1]]
         loss = min((one for other, one in known.items() if other <= k), default=None)
-        costs = "what it loses is not known" if loss is None else f"it loses {_format_share(report, loss)}"
-        text = (
-            f"train with k = {k}: proved enough within {_count(near.depth or 0, 'step')} of the start, not beyond; {costs}. "
-            f"If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
-        )
-        return Recommendation(k, DEPTH, loss, text)
+        if loss is not None and loss <= NEAR_LOSS * report._scale:
+            text = (
+                f"train with k = {k}: proved enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
+                f"it loses {_format_share(report, loss)}. If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
+            )
+            return Recommendation(k, DEPTH, loss, text, relies_on=proof)
+        enough = f"k = {k} is enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
     small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
     if small is not None:
         text = (
@@ -428,8 +478,29 @@ def recommend(
         return Recommendation(small, "loss", known[small], text)
     best = min(known, key=lambda at: (known[at], at), default=None)
     costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
-    text = f"train with {whole}: no k that was tried is known to be enough; {costs}"
-    return Recommendation(None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""))
+    text = f"train with {whole}: no k that was tried is known to be enough; {enough}{costs}"
+    return Recommendation(
+        None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""), SUMMARY if certain else None
+    )
+
+
+def _name_policy(k: int) -> str:
+    """A k-policy, with its article.
+
+    >>> _name_policy(1), _name_policy(8), _name_policy(18)
+    ('a 1-policy', 'an 8-policy', 'an 18-policy')
+    """
+    return f"{'an' if str(k).startswith('8') or k in (11, 18) else 'a'} {k}-policy"
+
+
+def _is_stuck(report: KReport) -> bool:
+    """Whether more time is hardly of use: the task is solved, what follows from that is said, and exploring decided next to nothing."""
+    return report.ended == TIME and report.solved is not None and report.optimal.decided_share < FEW_DECIDED
+
+
+def _say_further(report: KReport, further: Mapping[str, str]) -> str:
+    """What may decide what is undecided."""
+    return further[STUCK] if _is_stuck(report) else further.get(report.ended, further[TIME])
 
 
 def _say_why(k: int, enough: int) -> str:
@@ -447,8 +518,8 @@ def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
 
 def _bound_loss(report: KReport, k: int) -> float | None:
     """What the best k-policy loses at most, where that is known."""
-    low, high = report.loss(k)
-    return None if _is_unknown(low, high, report._scale) else high
+    _, high = report.loss(k)
+    return None if high > report._scale else high
 
 
 def _format_share(report: KReport, loss: float) -> str:
@@ -472,7 +543,11 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
     smallest = report.furthest(question)
     fails = [k for k, found in report.answers.items() if found[question].verdict == NO]
-    unknown = [k for k in report.answers if k not in fails]
+    empty = [k for k, found in report.answers.items() if found[question].vacuous]
+    unknown = [k for k in report.answers if k not in fails and k not in empty]
+    nothing = (
+        f"; for k = {format_numbers(empty)} no two of these states look alike, so nothing is said" if empty else ""
+    )
     if smallest is not None:
         depth = report.answers[smallest][question].depth
         every = report.answers[smallest][question].scope == EVERY_STACK
@@ -484,13 +559,20 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         )
         rest = "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks)
         return f"k = {smallest} is enough{far}" + (f" ({rest})" if rest else "")
+    if empty:
+        parts = (("not enough for k =", fails), ("undecided for k =", unknown))
+        return (
+            "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks) + nothing
+            if fails or unknown
+            else nothing[2:]
+        )
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
             return "no k tried is enough"
         most = max(fails)
         return f"no k up to {most} is enough; larger k cannot be judged: with more than {most} symbols all states asked about look different"
     first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
-    return f"{first}undecided for k = {format_numbers(unknown)}; {further.get(report.ended, further[TIME])}"
+    return f"{first}undecided for k = {format_numbers(unknown)}; {_say_further(report, further)}"
 
 
 def format_numbers(numbers: Iterable[int]) -> str:
@@ -520,18 +602,11 @@ def _count(number: int, what: str) -> str:
 
 
 def _format_answer(answer: Answer) -> str:
-    said = {DEPTH: f" (depth {answer.depth})", EVERY_STACK: ", for every stack"}
+    said = {DEPTH: f" (depth {answer.depth}{', vacuous' * answer.vacuous})", EVERY_STACK: ", for every stack"}
     return answer.verdict + said.get(answer.scope or "", "")
 
 
-def _format_loss(low: float, high: float, scale: float) -> str:
+def _format_loss(high: float, scale: float) -> str:
     if high <= NO_LOSS * scale:
         return "0"
-    if _is_unknown(low, high, scale):
-        return "not known"
-    return f"at most {high:.6g}"
-
-
-def _is_unknown(low: float, high: float, scale: float) -> bool:
-    """Whether a loss is anything from nothing at all to more than all."""
-    return low <= 0 and high > scale
+    return "not known" if high > scale else f"at most {high:.6g}"

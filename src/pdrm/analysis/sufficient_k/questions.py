@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal
-from pdrm.analysis.sufficient_k.certificate import ALL_STATES, DEPTH, StackCertificate
+from pdrm.analysis.sufficient_k.certificate import ALL_STATES, DEPTH, EVERY_STACK, StackCertificate
 from pdrm.analysis.sufficient_k.from_start import Choice, search_policy
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting
 from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import Stack
@@ -41,6 +42,11 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
             raise BadSetting(f"k is {k!r}", fix=f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out")
         found.add(int(k))
     return sorted(found)
+
+
+def is_certain(domain: FiniteDomain) -> bool:
+    """Whether an action always has the same outcome: nothing but the start depends on chance."""
+    return bool(((domain.arrays.probability > 0).sum(axis=2) == 1).all())
 
 
 class Classes:
@@ -120,7 +126,7 @@ def _number(seen: Numbers) -> Numbers:
     return np.unique(seen, return_inverse=True)[1].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """One question's answer for one k."""
 
@@ -137,6 +143,17 @@ class Answer:
     """A yes for every stack: its certificate, which may be one for fewer symbols."""
     found_at: int | None = None
     """The k that it was found for, where it follows from the answer for another k."""
+    vacuous: bool = False
+    """A yes that says nothing: no two of the states it is about look alike, and there are others."""
+
+    def __repr__(self) -> str:
+        """The answer in short: its policy and its proof may be long.
+
+        >>> Answer(YES, depth=3, choice={0: 1}), Answer(NO, witness=(3, 4))
+        (<yes, depth 3>, <no>)
+        """
+        far = {DEPTH: f", depth {self.depth}", EVERY_STACK: ", for every stack"}.get(self.scope or "", "")
+        return f"<{self.verdict}{far}{', vacuous' * self.vacuous}>"
 
     @property
     def reach(self) -> float:
@@ -161,14 +178,17 @@ class Answer:
         return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else self.proof.scope
 
 
-def answer_questions(optimal: Optimal, k: int, number: Numbers | None = None) -> dict[str, Answer]:
-    """Answer the three questions for one k; `number`: the classes of the states asked about, if they are known."""
+def answer_questions(
+    optimal: Optimal, k: int, number: Numbers | None = None, start: Answer | None = None
+) -> dict[str, Answer]:
+    """Answer the three questions for one k; `number`: the classes of the states asked about, and `start`: the answer from the start, if they
+    are known."""
     number = Classes(optimal.product, optimal.asked).at(k) if number is None else number
     order = np.argsort(number, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
     groups = _Groups(optimal.asked[order], begins)
     everywhere = _answer_everywhere(optimal, groups)
-    answers = _answer_same_values(optimal, groups), everywhere, _answer_start(optimal, k, everywhere)
+    answers = _answer_same_values(optimal, groups), everywhere, start or _answer_start(optimal, k, everywhere)
     return dict(zip(QUESTIONS, answers, strict=True))
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ ROUNDINGS = 64
 """How many roundings of the largest number one move's arithmetic has at most, generously counted."""
 HEIGHT = 1_000
 """The height of stacks that errors are stated for, where silent moves or rounding make them depend on it."""
-VISITS_AT_ONCE = 1_000_000
+VISITS_AT_ONCE, VISITS_WITHIN_TIME = 1_000_000, 1_000
 FIRST_SEEN = 64
 """Symbols of a high stack that are looked at before more of it is."""
 
@@ -180,6 +181,8 @@ class Summaries:
         self.most = count_numbers(self.store)
         """Numbers in the arrays of the store, those in reserve included, at most so far; while room is made there are an old and a new array."""
         self._compacted = -1
+        self.until = inf
+        """The moment (`monotonic`) after which settling raises a TimeoutError."""
 
     # --- What one asks
 
@@ -301,8 +304,11 @@ class Summaries:
 
     def settle(self) -> None:
         """Visit what is waiting until nothing gains more than the tolerance."""
-        while (status := settle(self.heads, self.world, self.scale, self.store, VISITS_AT_ONCE)) != DONE:
+        few = VISITS_AT_ONCE if self.until == inf else VISITS_WITHIN_TIME
+        while (status := settle(self.heads, self.world, self.scale, self.store, few)) != DONE:
             self._make_room(status)
+            if monotonic() > self.until:
+                raise TimeoutError("time is up")
 
     def note(self, place: int) -> None:
         """Have the entries of an environment state visited again, because a move there has become known in `world`."""
@@ -508,7 +514,7 @@ def check_deterministic(domain: FiniteDomain) -> None:
         raise StochasticMoves(
             f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in state {s} ({domain.describe(s)})"
             f" has outcomes with chances {chances}",
-            fix=f"pdrm check-k {domain.name}, or pdrm.check_k, bounds its values",
+            fix="pdrm.check_k with the same arguments (`pdrm check-k`) bounds its values",
         )
 
 
