@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
+from stable_baselines3.common.callbacks import EvalCallback
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from pdrm import catalogue, parse, wrap
@@ -403,10 +405,21 @@ def test_settings_that_it_does_not_have(tmp_path):
     model = agent(letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1))
     model.learn(30)
     assert len(model.replay_buffer.sample(16).rewards) == 64
+    model.save(tmp_path / "agent.zip")
     model.save_replay_buffer(tmp_path / "buffer.pkl")
-    model.load_replay_buffer(tmp_path / "buffer.pkl")
-    model.learn(30)
-    assert len(model.replay_buffer.sample(16).rewards) == 64
+    again = DQN.load(tmp_path / "agent.zip", env=letter_env())
+    again.load_replay_buffer(tmp_path / "buffer.pkl")
+    again.learn(30, reset_num_timesteps=False)
+    assert again.replay_buffer.size() == 2 * model.replay_buffer.size()
+    assert len(again.replay_buffer.sample(16).rewards) == 64
+
+
+def test_success_rates_are_reported(tmp_path):
+    tests = EvalCallback(make_vec_env(letter_env), n_eval_episodes=4, eval_freq=20, log_path=tmp_path, verbose=0)
+    model = agent(letter_env())
+    model.learn(60, callback=tests)
+    assert [len(test) for test in tests.evaluations_successes] == [4, 4, 4]
+    assert len(model.ep_success_buffer) == sum(model.replay_buffer.dones[:60, 0])
 
 
 def test_an_environment_without_a_machine_is_refused():

@@ -383,9 +383,12 @@ def _find_window(
             raise BadSetting(fault, fix="leave `machine`, `k` and `depth` out: the environment says them")
         return window
     if machine is None:
-        fault = f"the observation space {space} does not say which machine it shows"
+        fault = f"the observation space, a {type(space).__name__} of shape {space.shape}, does not say which machine it shows"
         words = "replay_buffer_kwargs=dict(machine=..., k=...), and `depth` where it was given"
-        fix = f"use the environment of pdrm.wrap; where another wrapper is around it, say what pdrm.wrap was given: {words}"
+        fix = (
+            "use the environment of pdrm.wrap, and put wrappers that change observations inside it; where one outside leaves the "
+            f"machine's part as it is, say what pdrm.wrap was given: {words}"
+        )
         raise BadSetting(fault, fix=fix)
     return Window(pushdown_machine(machine), view_of(1 if k is None else k), depth)
 
