@@ -5,7 +5,7 @@ only the box loaded last can be taken out. Until a whole delivery has been found
 the counterfactual replay buffer every walk also teaches what it would have been worth with boxes aboard.
 
     python examples/counterfactual_dqn.py                            one seed
-    python examples/counterfactual_dqn.py --seeds 10 --output docs   the record and the picture of the page on deep agents
+    python examples/counterfactual_dqn.py --seeds 10 --output docs   the record and the picture of the page on Stable-Baselines3
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The table of the page on deep agents that says what counterfactuals bring to Stable-Baselines3's DQN, from its record."""
+"""The table of the page on Stable-Baselines3 that says what counterfactuals bring to its DQN, from its record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 DOCS = Path(__file__).parent.parent / "docs"
-RECORD, PAGE = DOCS / "counterfactual-dqn.json", DOCS / "deep.md"
-BEGIN = "<!-- counterfactuals: written by python -m pages deep.md -->"
+RECORD, PAGE = DOCS / "counterfactual-dqn.json", DOCS / "stable-baselines3.md"
+BEGIN = "<!-- counterfactuals: written by python -m pages stable-baselines3.md -->"
 END = "<!-- end of counterfactuals -->"
 ENOUGH = 0.9
 """The share of a test's episodes that must deliver for the task to count as learnt."""
@@ -46,7 +46,7 @@ def _learnt_at(at: list[int], delivered: list[float]) -> int | None:
     return None
 
 
-def deep_page() -> str:
+def sb3_page() -> str:
     """The page, with the table as the record has it."""
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]

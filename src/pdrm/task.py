@@ -109,12 +109,7 @@ class Task(Displayed):
         self.machine = given
         self._check_labels()
         self.text = None if given == own else to_text(given)
-        states = tuple_of(success)
-        for state in states:
-            if state not in given.final:
-                fault = f"`{state}` is not a final state of machine `{given.name}`"
-                raise BadStudy(fault, fix=did_you_mean(str(state), given.final))
-        self.success = states or _achieving(given)
+        self.success = find_success(given, success)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
@@ -301,8 +296,19 @@ def tuple_of(words: str | Sequence[str]) -> tuple[str, ...]:
     return (words,) if isinstance(words, str) else tuple(words)
 
 
-def _achieving(machine: AnyMachine) -> tuple[str, ...]:
-    """The final states that mean success by default: all of them, but for those of the catalogue that mean failure."""
+def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
+    """The final states that mean success: those given; by default all, but for those of the catalogue's that mean failure.
+
+    >>> find_success(catalogue("treasure-maze"))
+    ('home',)
+    """
+    states = tuple_of(success)
+    for state in states:
+        if state not in machine.final:
+            fault = f"`{state}` is not a final state of machine `{machine.name}`"
+            raise BadStudy(fault, fix=did_you_mean(str(state), machine.final))
+    if states:
+        return states
     if machine.name in catalogue_names() and machine == catalogue(machine.name):
         return tuple(state for state in machine.final if state not in FAILURES)
     return machine.final

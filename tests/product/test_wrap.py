@@ -34,6 +34,8 @@ def test_an_episode_of_letter():
     assert [len(step[4]["machine"]["stack"]) for step in steps] == [1, 2, 3, 3, 2, 2, 1, 1]
     assert [round(step[1], 6) for step in steps] == [0, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49, 1.5]
     assert [step[2] for step in steps] == [False] * 7 + [True], "the machine's final state terminates"
+    assert steps[-1][4].pop("is_success")
+    assert steps[-1][4]["machine"].pop("shows").startswith("machine `letter`")
     assert steps[-1][4] == {
         "label": C,
         "at": 7,
@@ -46,6 +48,39 @@ def test_an_episode_of_letter():
             "label": C,
         },
     }
+
+
+def test_success_is_told_as_in_a_task():
+    maze = pdrm.catalogue("treasure-maze")
+    assert pdrm.wrap(Script([None]), maze, "info").success == set(pdrm.Task("maze-5x5").success)
+    two = "name m\nevents A B\nexclusive A B\nstack #\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, # / #, 1\nu -> bad : B, # / #, 1"
+    for word, success, expected in (
+        ([None, NOTHING, A], (), [False, True]),
+        ([None, NOTHING, B], (), [False, True]),
+        ([None, NOTHING, B], "good", [False, False]),
+        ([None, A], ["good"], [True]),
+        ([None, NOTHING, NOTHING], "good", [False, False]),
+    ):
+        steps = played(pdrm.wrap(Script(word, "truncated"), two, "info", success=success))
+        assert [step[4]["is_success"] for step in steps[1:]] == expected
+    with pytest.raises(pdrm.PdrmError, match="did you mean `good`"):
+        pdrm.wrap(Script([None]), two, "info", success="goood")
+    endless = "name m\nevents A\nstack #\nstart u\notherwise stay 0\nu -> u : A, # / #, 1"
+    assert "is_success" not in played(pdrm.wrap(Script([None, A]), endless, "info"))[-1][4]
+
+
+def test_labels_see_what_was_remembered_before_the_step():
+    seen = []
+
+    def note(_before, _action, _after, info):
+        seen.append((info["before"], info["env"].at))
+        return []
+
+    env = pdrm.wrap(Script([None, A, A, A]), "letter", note, k=np.int64(2), remember=lambda env: env.at)
+    for _ in range(2):
+        assert "before" not in played(env)[-1][4]
+    assert seen == [(0, 1), (1, 2), (2, 3)] * 2
+    assert env.observation_space["stack"].shape == (2,)
 
 
 @pytest.mark.parametrize("ends", ["terminated", "truncated"])

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 import pdrm
 from pdrm.errors import (
@@ -16,6 +17,7 @@ from pdrm.errors import (
     EpisodeOver,
     FinishedAtReset,
     ImpossibleLabel,
+    NoTransitionTable,
     UndefinedMove,
     UnknownEvent,
     UnknownMachine,
@@ -170,6 +172,15 @@ def test_what_is_no_environment():
         pdrm.wrap("FrozenLake-v1", COINS, shopping)
     with pytest.raises(CannotWrap, match="interface"):
         pdrm.wrap(object(), COINS, shopping)
+    for given, fix in (
+        (DummyVecEnv([corridor]), r"make_vec_env\(lambda: pdrm.wrap"),
+        (Script, r"Script\(\)"),
+        (corridor, r"corridor\(\)"),
+    ):
+        with pytest.raises(CannotWrap, match=fix):
+            pdrm.wrap(given, COINS, shopping)
+    with pytest.raises(NoTransitionTable, match=r"gymnasium.make\('Taxi-v4'\)"):
+        pdrm.from_gymnasium("Taxi-v4", shopping)
     vector = SyncVectorEnv([corridor])
     with pytest.raises(CannotWrap, match="wrap_vector"):
         pdrm.wrap(vector, COINS, shopping)
@@ -179,6 +190,24 @@ def test_what_is_no_environment():
         pdrm.product.wrap_vector([gymnasium.make("FrozenLake-v1")], COINS, shopping)
     with pytest.raises(CannotWrap):
         pdrm.product.wrap_vector([], COINS, shopping)
+
+
+def test_arguments_in_each_others_place():
+    for wrong in ((COINS, corridor(), shopping), ("letter", corridor(), shopping)):
+        with pytest.raises(CannotWrap, match="environment first"):
+            pdrm.wrap(*wrong)
+    for machine in (COINS, "letter"):
+        with pytest.raises(CannotWrap, match=r"`shopping` at tasks\.py:\d+ .*\n.*labels last"):
+            pdrm.wrap(corridor(), shopping, machine)
+
+
+def test_two_machines_are_one_that_is_combined():
+    once = pdrm.wrap(corridor(), COINS, shopping)
+    for form in ({}, {"flatten": True}):
+        with pytest.raises(CannotWrap, match=r"pdrm\.combine"):
+            pdrm.wrap(gymnasium.wrappers.TimeLimit(once, 9), "letter", shopping, **form)
+    both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
+    assert pdrm.wrap(once.env, both, shopping).machine == both
 
 
 @pytest.mark.parametrize("given", [{"mode": "threads"}, {"autoreset": "sometimes"}], ids=str)
@@ -192,6 +221,11 @@ def test_functions_that_take_something_else_are_refused():
         pdrm.wrap(corridor(), COINS, lambda _s, _a, _t: set())
     with pytest.raises(BadSetting, match=r"labels_at_reset\(observation, info\)"):
         pdrm.wrap(corridor(), COINS, shopping, labels_at_reset=lambda _observation: None)
+    for remember in (7, lambda: None):
+        with pytest.raises(BadSetting, match="remember"):
+            pdrm.wrap(corridor(), COINS, shopping, remember=remember)
+    with pytest.raises(BadSetting, match="leave `remember` out"):
+        pdrm.wrap(Script([None, A]), "letter", "info", remember=lambda env: env)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ episode on one way in and not on another, a copy of it, numbered after the other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from math import isfinite
 from numbers import Real
+from pathlib import Path
 from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
@@ -40,6 +42,20 @@ def takes(function: Callable[..., object], count: int) -> bool:
     except TypeError:
         return False
     return True
+
+
+def name_function(function: Callable[..., object]) -> str:
+    """A function's name for messages, and where it is written, if that is known.
+
+    >>> name_function(print)
+    '`print`'
+    """
+    inner = function
+    while isinstance(inner, partial):
+        inner = inner.func
+    name = f"`{getattr(inner, '__name__', type(inner).__name__)}`"
+    code = getattr(inner, "__code__", None) or getattr(getattr(inner, "__call__", None), "__code__", None)  # noqa: B004 - its code
+    return name if code is None else f"{name} at {Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
 def check_weight(weight: object) -> float:
@@ -88,9 +104,11 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     >>> world.name, world.states, world.step_limit, int(world.arrays.terminal.sum())
     ('FrozenLake-v1', 16, 100, 5)
     """
+    if isinstance(env, str):
+        raise NoTransitionTable(f"{env!r} is not an environment", fix=f"make it first: gymnasium.make({env!r})")
     if not callable(labels) or not takes(labels, 4):
-        named = getattr(labels, "__qualname__", repr(labels))
-        fault = f"`{named}` cannot be called as {CALL}"
+        named = name_function(labels) if callable(labels) else repr(labels)
+        fault = f"{named} cannot be called as {CALL}"
         raise BadDomainSetting(fault, fix="lambda s, a, t, info: {'goal'} if t == 15 else set()")
     weight, goes_on = check_weight(reward_weight), check_flag("ignore_end", ignore_end)
     told = {"env": env}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pdrm.domains.gymnasium_table import takes
+from pdrm.domains.gymnasium_table import name_function, takes
 from pdrm.errors import BadLabel, BadSetting
 from pdrm.machines.guards import Label
 
@@ -79,8 +79,7 @@ def _check(function: object, call: str, kind: str) -> str:
     fix = f"{call} -> set of events; the environment is in info['env']"
     if not callable(function):
         raise BadSetting(f"`{role}` is {function!r}, but must be {kind}", fix=fix)
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    source = f"the labelling function `{name}` (`{role}`)"
+    source = f"the labelling function {name_function(function)} (`{role}`)"
     if not takes(function, count):
         raise BadSetting(f"{source} is called as {call}, and does not take {count} arguments", fix=fix)
     return source

@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
+from pdrm.language.writer import to_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack, TopK, View
@@ -55,6 +57,14 @@ class Window:
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self.symbols = len(machine.stack) + 1
         """How many different things can stand at a place, nothing among them."""
+
+    def describe(self, space: spaces.Space[Any]) -> str:
+        """What observations of a space show, in short: the machine, told from others of its name by its text, what is seen of the
+        stack, and how long a vector is. Two that are described alike are read alike."""
+        text = crc32(to_text(self.machine).encode())
+        seen = f'k="full", depth={self.depth}' if self.whole else f"k={self.view}"
+        numbers = f", {math.prod(space.shape)} numbers" if isinstance(space, spaces.Box) else ""
+        return f"machine `{self.machine.name}` ({text:08x}), {seen}{numbers}"
 
     def numbers(self, stack: Stack) -> list[int]:
         """What stands at each place."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pdrm.errors import BadSetting, explain_arguments
 from pdrm.machines.transitions import Stack
 
@@ -57,4 +59,5 @@ def view_of(k: object) -> View:
     >>> view_of(2), view_of("full")
     (TopK(k=2), FullStack())
     """
-    return FullStack() if k == "full" else TopK(k)  # type: ignore[arg-type] # which says what is wrong with it
+    number = int(k) if isinstance(k, np.integer) else k
+    return FullStack() if number == "full" else TopK(number)  # type: ignore[arg-type] # which says what is wrong with it

@@ -2,8 +2,9 @@
 
 The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
 states terminate, and `info["machine"]` says what it did. `reward_weight` weighs the environment's reward or switches it off,
-`ignore_end` lets episodes go on where the environment itself would end them, and `shaping` adds what `potentials` says. Episodes begin with the machine's silent moves and the label at
-reset, if there is one; what they pay is in the `info` of `reset`, because Gymnasium's `reset` returns no reward.
+`ignore_end` lets episodes go on where the environment itself would end them, and `shaping` adds what `potentials` says. Episodes
+begin with the machine's silent moves and the label at reset, if there is one; what they pay is in the `info` of `reset`, because
+Gymnasium's `reset` returns no reward.
 
 Many side by side (`wrap_vector`): each machine sits inside its sub-environment, so Gymnasium resets the two together, in every
 autoreset mode. A machine put around a finished vector environment could not: its final state would have to reset one
@@ -23,7 +24,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from pdrm.domains.gymnasium_table import check_flag, check_weight
+from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
 from pdrm.errors import (
     BadEnvironmentReward,
     BadSetting,
@@ -40,10 +41,10 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
-from pdrm.product.observation import Observing
+from pdrm.product.observation import Observing, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import view_of
-from pdrm.task import MachineLike, pushdown_machine
+from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
     from pdrm.product.summaries.potentials import Shaping
@@ -55,7 +56,7 @@ SEES_TOP = Observing()
 @explain_arguments
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
-    `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`; `observing` is the view, the form, the depth and the keys.
+    `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`; `observing` is the view, the form, the depth and the keys.
 
     >>> bare = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> labels = lambda before, action, after, info: {"A"} if after == 4 else {"B"} if after == 5 else set()
@@ -77,9 +78,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         reward_weight: float = 1.0,
         ignore_end: bool = False,
         shaping: Shaping | None = None,
+        success: str | Sequence[str] = (),
+        remember: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
     ) -> None:
-        if not isinstance(env, gymnasium.Env):
-            raise CannotWrap(f"{env!r} is not a gymnasium.Env", fix=_suggest(env))
+        _check_order(env, machine, labels)
+        _check_bare(env)
         # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
         # something that cannot be.
         RecordConstructorArgs.__init__(
@@ -92,10 +95,15 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             reward_weight=reward_weight,
             ignore_end=ignore_end,
             shaping=shaping,
+            success=success,
+            remember=remember,
         )
         gymnasium.Wrapper.__init__(self, env)
-        self.machine = pushdown_machine(machine)
+        given = find_machine(machine)
+        self.machine = pushdown_machine(given)
         """The machine that watches, as a pushdown one."""
+        self.success = frozenset(find_success(given, success))
+        """The final states that mean success, which `info["is_success"]` tells."""
         self.observing = observing
         """How the product is observed: the view of the stack, and the form."""
         self.reward_weight = check_weight(reward_weight)
@@ -104,11 +112,13 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Whether episodes go on where the environment itself says `terminated`."""
         self._labelling = Labelling(labels, labels_at_reset)
         self._compares = labels != "info"
+        self._remember = None if remember is None else _check_remember(remember, self._compares)
         self._quick = QuickStep(self.machine)
         self._potential = None if shaping is None else _check_shaping(shaping).of(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
+        self._shows = Window(self.machine, observing.view, observing.depth).describe(self._form.space)
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
         self._taken, self._over = 0, True
@@ -143,12 +153,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 self._note(error, self._labelling.source_at_reset)
             raise
         self._observation, self._over = snapshot(observation) if self._compares else None, False
-        return seen, {**info, "machine": _record(paid, 0.0, False, self._state, self._stack, label)}
+        record = _record(paid, 0.0, False, self._state, self._stack, label, self._shows)
+        return seen, {**info, "machine": record}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
         if self._over:
             raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
+        before_step = None if self._remember is None else snapshot(self._remember(self.env))
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
@@ -156,6 +168,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         read = False
         try:
             told = {**info, "env": self.env} if self._compares else info
+            if self._remember is not None:
+                told["before"] = before_step
             events = self._labelling.step(self._observation, action, observation, told)
             read = True
             label = read_label(events, self._events, self._labelling.source)
@@ -172,13 +186,16 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise
         self._observation = snapshot(observation) if self._compares else None
         terminated = bool(terminated) and not self.ignore_end
-        record = _record(paid, own, terminated, state, stack, label)
+        record = _record(paid, own, terminated, state, stack, label, self._shows)
         self._over = terminated = terminated or state in self._final
         total = own + paid
         if self._potential is not None:
             record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
             total += record["shaping"]
-        return seen, total, terminated, truncated, {**info, "machine": record}
+        told = {**info, "machine": record}
+        if self.success:
+            told["is_success"] = state in self.success
+        return seen, total, terminated, truncated, told
 
     def _weigh(self, reward: float) -> float:
         """What of the environment's own reward counts."""
@@ -226,6 +243,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     reward_weight: float = 1.0,
     ignore_end: bool = False,
     shaping: Shaping | None = None,
+    success: str | Sequence[str] = (),
+    remember: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
 ) -> MachineEnv:
     """Put a machine on any Gymnasium environment.
 
@@ -245,6 +264,9 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
     every reward, where Φ is what the machine's configuration is worth by itself; how much is in `info["machine"]["shaping"]`.
 
+    success: the final states that mean the task was achieved, as for `Task`; `info["is_success"]` says whether the machine is in one.
+    remember: `remember(env)` is called before every step; what it returned is `info["before"]` for `labels`.
+
     >>> import gymnasium
     >>> def events(observation, action, next_observation, info):
     ...     return {"A"} if next_observation == 1 else set()
@@ -256,7 +278,9 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     """
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
     observing = Observing(view_of(k), depth, flatten, discrete, chosen)
-    product = MachineEnv(env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping)
+    product = MachineEnv(
+        env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping, success, remember
+    )
     if "stable_baselines3" in sys.modules and isinstance(product.observation_space, gymnasium.spaces.Dict):
         for name, space in product.observation_space.items():
             if _is_small_image(space):
@@ -286,10 +310,10 @@ def _check_shaping(shaping: object) -> Shaping:
 
 
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
-    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None
+    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None, shows: str
 ) -> dict[str, Any]:
     """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
-    counts: weighted, and never ended where its end is ignored."""
+    counts: weighted, and never ended where its end is ignored. `shows` says which machine is observed, and how."""
     return {
         "reward": reward,
         "environment_reward": environment_reward,
@@ -297,15 +321,58 @@ def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
         "state": state,
         "stack": stack,
         "label": label,
+        "shows": shows,
     }
 
 
+def _check_order(env: object, machine: object, labels: object) -> None:
+    """Raise where two of the first three arguments stand in each other's place."""
+    right = "wrap(env, machine, labels)"
+    if isinstance(machine, gymnasium.Env) and not isinstance(env, gymnasium.Env):
+        raise CannotWrap("the environment was given as the machine", fix=f"put the environment first: {right}")
+    if callable(machine) and not isinstance(machine, type | gymnasium.Env) and not callable(labels):
+        raise CannotWrap(f"{name_function(machine)} was given as the machine", fix=f"put the labels last: {right}")
+
+
+def _check_bare(env: object) -> None:
+    """Raise unless this is an environment that no machine watches yet."""
+    if not isinstance(env, gymnasium.Env):
+        raise CannotWrap(f"{str(env)[:200]} is not a gymnasium.Env", fix=_suggest(env))
+    inner: Any = env
+    while isinstance(inner, gymnasium.Wrapper):
+        if isinstance(inner, MachineEnv):
+            fix = "give one machine, pdrm.combine([one, other]), to the environment inside, which is the `env` of this one's"
+            raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
+        inner = inner.env
+
+
 def _suggest(env: object) -> str:
+    """What to wrap in place of something that is no environment."""
     if isinstance(env, str):
         return f"make it first: gymnasium.make({env!r})"
     if isinstance(env, gymnasium.vector.VectorEnv):
         return "use pdrm.product.wrap_vector with the functions that make the sub-environments"
+    if hasattr(env, "step_async") and hasattr(env, "num_envs"):
+        return (
+            "wrap before vectorising: make_vec_env(lambda: pdrm.wrap(make(), machine, labels, flatten=True), n_envs=4)"
+        )
+    if isinstance(env, type) and issubclass(env, gymnasium.Env):
+        return f"make one: {env.__name__}()"
+    if callable(env) and not isinstance(env, type):
+        return f"call it, if it makes one: {getattr(env, '__name__', 'make')}()"
     return "wrap an environment that follows Gymnasium's interface"
+
+
+def _check_remember(
+    remember: Callable[[gymnasium.Env[Any, Any]], Any], compares: bool
+) -> Callable[[gymnasium.Env[Any, Any]], Any]:
+    if not compares:
+        fault = 'labels="info" reads the label from the environment, and nothing would read what is remembered'
+        raise BadSetting(fault, fix="leave `remember` out, or give a labelling function")
+    if not callable(remember) or not takes(remember, 1):
+        fix = "remember=lambda env: env.unwrapped.agent_pos, or what your environment has"
+        raise BadSetting(f"`remember` is {remember!r}, but must be a function of the environment", fix=fix)
+    return remember
 
 
 @explain_arguments
@@ -322,7 +389,7 @@ def wrap_vector(
 
     env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
     where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `k`, `flatten`, `discrete`,
-    `depth`, `keys`, `labels_at_reset`, `reward_weight`, `ignore_end` and `shaping`, as for `wrap`.
+    `depth`, `keys`, `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`, as for `wrap`.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")
     >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())

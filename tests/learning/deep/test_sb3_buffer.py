@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.callbacks import EvalCallback
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
-from pdrm import catalogue, wrap
+from pdrm import catalogue, parse, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.water_env import WaterEnv
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, WrongArguments
+from pdrm.language import to_text
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
 from pdrm.machines.configurations import Configuration
 
@@ -251,14 +254,19 @@ def test_agents_take_a_dictionary():
 
 def test_a_form_whose_part_cannot_be_replaced_is_refused_at_once():
     env = wrap(FiniteEnv("letter"), LETTER, "info", discrete=True)
+    for given in ({}, {"machine": LETTER}):
+        with pytest.raises(BadSetting, match="leave `discrete` out"):
+            CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", **given)
+    stacked = gymnasium.spaces.Box(0, 1, (4, 48))
     with pytest.raises(BadSetting, match="neither a dictionary nor a vector"):
-        CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER)
+        CounterfactualReplayBuffer(10, stacked, env.action_space, "cpu", machine=LETTER)
     env = wrap(FiniteEnv("letter"), LETTER, "info", k=2)
+    hidden = gymnasium.spaces.Dict(env.observation_space.spaces)
     for k in (1, 3):
         with pytest.raises(BadSetting, match="does not show"):
-            CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER, k=k)
-    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=LETTER, k=0)
-    with pytest.raises(BadSetting, match="observations are not those"):
+            CounterfactualReplayBuffer(10, hidden, env.action_space, "cpu", machine=LETTER, k=k)
+    buffer = CounterfactualReplayBuffer(10, hidden, env.action_space, "cpu", machine=LETTER, k=0)
+    with pytest.raises(BadSetting, match="made for"):
         feed(buffer, env)
 
 
@@ -280,10 +288,11 @@ def feed(buffer, env):
 @pytest.mark.parametrize(
     ("seen", "given", "told"),
     [
-        (1, {"k": 2}, "observations are not those"),
-        (2, {"k": 1}, "observations are not those"),
-        (2, {"k": 0}, "observations are not those"),
-        (1, {"machine": catalogue("figure-1")}, "observations are not those"),
+        (1, {"k": 2}, "buffer was given"),
+        (2, {"k": 1}, "buffer was given"),
+        (2, {"k": 0, "machine": None}, "buffer was given"),
+        (1, {"k": "full", "depth": 9}, "buffer was given"),
+        (1, {"machine": catalogue("figure-1")}, "buffer was given"),
         (1, {"counterfactuals": -1}, "non-negative integer"),
         (1, {"counterfactuals": 1.5}, "non-negative integer"),
     ],
@@ -300,6 +309,117 @@ def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
             device="cpu",
             seed=0,
         ).learn(200)
+
+
+def agent(env, **given):
+    """A small DQN with the buffer."""
+    sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
+    policy = "MultiInputPolicy" if isinstance(env.observation_space, gymnasium.spaces.Dict) else "MlpPolicy"
+    return DQN(policy, env, replay_buffer_class=CounterfactualReplayBuffer, replay_buffer_kwargs=given, **sizes)
+
+
+class Ends(gymnasium.Wrapper):
+    def step(self, action):
+        seen, reward, _, truncated, info = self.env.step(action)
+        return seen, reward, True, truncated, info
+
+
+def test_what_a_wrapper_outside_changes_is_refused_because_it_would_not_be_imagined():
+    def negate(seen):
+        return -seen
+
+    box = gymnasium.spaces.Box(-1, 1, letter_env().observation_space.shape)
+    outside = (
+        (lambda env: gymnasium.wrappers.TransformReward(env, lambda reward: 100 * reward), {}),
+        (lambda env: gymnasium.wrappers.ClipReward(env, 0, 1), {}),
+        (Ends, {}),
+        (lambda env: gymnasium.wrappers.TransformObservation(env, negate, box), {"machine": LETTER}),
+        (lambda env: VecFrameStack(DummyVecEnv([lambda: env]), 2), {"machine": LETTER}),
+    )
+    for around, given in outside:
+        with pytest.raises(BadSetting, match=r"(out|in)side pdrm\.wrap"):
+            agent(around(letter_env()), **given).learn(60)
+    inside = gymnasium.wrappers.TransformReward(FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1)
+    model = agent(wrap(inside, LETTER, "info", flatten=True))
+    model.learn(60)
+    rewards = model.replay_buffer.sample(16).rewards.numpy()
+    assert len(rewards) == 48
+    assert (rewards > -0.01 + 0.05).all(), "imagined rewards have the wrapper's, too"
+    model = agent(gymnasium.wrappers.TimeLimit(letter_env(100), 7))
+    model.learn(60)
+    assert model.replay_buffer.timeouts.any()
+
+
+def test_normalised_observations_keep_the_machines_part():
+    """An episode's last observation comes back from VecNormalize clipped; the first of its kind is clipped most."""
+    for flatten, words in ((True, {}), (False, {"norm_obs_keys": ["at"]})):
+
+        def made(flatten=flatten):
+            seen = gymnasium.spaces.Dict({"at": gymnasium.spaces.Box(-np.inf, np.inf, (1,))})
+            bare = gymnasium.wrappers.TransformObservation(
+                FiniteEnv("letter", step_limit=12), lambda at: {"at": np.array([float(at)], np.float32)}, seen
+            )
+            return wrap(bare, LETTER, "info", flatten=flatten)
+
+        envs = VecNormalize(DummyVecEnv([made, made]), clip_obs=1.0, **words)
+        model = agent(envs)
+        model.learn(400)
+        buffer = model.replay_buffer
+        ended = np.argwhere(buffer.dones[: buffer.pos])
+        assert len(ended) > 10
+        for step, env in ended:
+            part = buffer._own_part(
+                {name: rows[step] for name, rows in buffer.next_observations.items()}
+                if isinstance(buffer.next_observations, dict)
+                else buffer.next_observations[step],
+                env,
+            )
+            states = part[:3].tolist() if flatten else [float(part[0] == number) for number in range(3)]
+            assert sorted(states) == [0, 0, 1]
+        batch = buffer.sample(16, env=envs)
+        assert len(batch.rewards) == 48
+
+
+def test_another_machine_is_noticed_in_the_first_step():
+    """Its space is equal, and so are its names; what it pays is not."""
+    other = parse(to_text(LETTER).replace("0.01", "0.02"))
+    assert other != LETTER
+
+    def second():
+        return wrap(FiniteEnv("letter", step_limit=12), other, "info", k=1, flatten=True)
+
+    model = agent(letter_env())
+    model.learn(30)
+    model.set_env(second())
+    with pytest.raises(BadSetting, match="made for"):
+        model.learn(30)
+
+
+def test_settings_that_it_does_not_have(tmp_path):
+    for given, told in (
+        ({"n_steps": 3}, "single steps"),
+        ({"counterfactual": 4}, "did you mean `counterfactuals`"),
+    ):
+        with pytest.raises(WrongArguments, match=told):
+            agent(letter_env(), **given)
+    model = agent(letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1))
+    model.learn(30)
+    assert len(model.replay_buffer.sample(16).rewards) == 64
+    model.save(tmp_path / "agent.zip")
+    model.save_replay_buffer(tmp_path / "buffer.pkl")
+    again = DQN.load(tmp_path / "agent.zip", env=letter_env())
+    again.load_replay_buffer(tmp_path / "buffer.pkl")
+    again.learn(30, reset_num_timesteps=False)
+    assert again.replay_buffer.size() == 2 * model.replay_buffer.size()
+    assert len(again.replay_buffer.sample(16).rewards) == 64
+
+
+def test_success_rates_are_reported(tmp_path):
+    tests = EvalCallback(make_vec_env(letter_env), n_eval_episodes=4, eval_freq=20, log_path=tmp_path, verbose=0)
+    model = agent(letter_env())
+    model.learn(60, callback=tests)
+    assert [len(test) for test in tests.evaluations_successes] == [4, 4, 4]
+    assert len(model.ep_success_buffer) == sum(model.replay_buffer.dones[:60, 0])
 
 
 def test_an_environment_without_a_machine_is_refused():

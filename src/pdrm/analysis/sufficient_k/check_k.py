@@ -53,7 +53,7 @@ from pdrm.analysis.sufficient_k.questions import (
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Known, bound_by_top, check_discount
-from pdrm.errors import BadSetting, explain_arguments
+from pdrm.errors import BadSetting, UnknownChoice, explain_arguments
 from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.product.task_findings import warn_of_tasks
@@ -783,7 +783,7 @@ def choose_questions(from_: str | None) -> tuple[str, ...]:
     """
     if from_ not in (None, "start"):
         fault = f"`{from_}` is not where one can begin: only `start` is"
-        raise BadSetting(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
+        raise UnknownChoice(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
     return QUESTIONS if from_ is None else ("start",)
 
 

@@ -16,13 +16,14 @@ world in which they are not rare.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
+from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove, WrongArguments, name_right_word
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
@@ -41,8 +42,8 @@ NOTHING = spaces.Box(0, 1, (0,))
 """What an environment observes that shows nothing: with it, an observation is the machine's part alone."""
 STALE = 1.1
 """Weights are made anew when so many times as many configurations were observed."""
-COMPARED = 100
-"""Rows of a new buffer that are compared with what the machine and the view would show."""
+ROUNDING = 1e-5
+"""How far a reward may be, relative to what it is made of, from what `pdrm.wrap` paid: it has been float32 in between."""
 
 
 Observations = npt.NDArray[Any] | dict[str, npt.NDArray[Any]]
@@ -64,11 +65,11 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     """Give it to an agent as `replay_buffer_class`; what else it needs, it takes from the environment of `pdrm.wrap`, with or
     without `flatten=True`.
 
-    counterfactuals: rows imagined beside each sampled one, each with a
-    machine state and an observed top of the stack drawn at random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room
-    for its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, k, depth: as given to
-    `pdrm.wrap`, where another wrapper hides its observation space. seed: of what is drawn. buffer_size, observation_space,
-    action_space, args, kwargs: as for SB3's `ReplayBuffer`.
+    counterfactuals: rows imagined beside each sampled one, each with a machine state and an observed top of the stack drawn at
+    random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room for
+    its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, k, depth: as given to
+    `pdrm.wrap`, where another wrapper hides its observation space; k is 1 there unless given. seed: of what is drawn. buffer_size,
+    observation_space, action_space, args, kwargs: as for SB3's `ReplayBuffer`.
 
     >>> import pdrm
     >>> from pdrm.domains import FiniteEnv
@@ -90,36 +91,34 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         action_space: spaces.Space[Any],
         *args: Any,
         machine: MachineLike | None = None,
-        k: int | str = 1,
+        k: int | str | None = None,
         depth: int | None = None,
-        counterfactuals: int = 2,
+        counterfactuals: int | np.integer[Any] = 2,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
-        if isinstance(counterfactuals, bool) or not isinstance(counterfactuals, int) or counterfactuals < 0:
+        _check_words(kwargs)
+        if (
+            isinstance(counterfactuals, bool)
+            or not isinstance(counterfactuals, int | np.integer)
+            or counterfactuals < 0
+        ):
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
         if kwargs.get("optimize_memory_usage"):
             fault = "optimize_memory_usage keeps no next observations, and a machine's part of them is replaced here"
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
-        if machine is None:
-            if not isinstance(observation_space, ProductBox | ProductDict):
-                fault = f"the observation space {observation_space} does not say which machine it shows"
-                given = "replay_buffer_kwargs=dict(machine=..., k=...), and `depth` where it was given"
-                fix = f"use the environment of pdrm.wrap; where another wrapper is around it, say what pdrm.wrap was given: {given}"
-                raise BadSetting(fault, fix=fix)
-            machine, view, depth = observation_space.machine, observation_space.view, observation_space.depth
-        else:
-            view = view_of(k)
-        self.machine, self.view, self.counterfactuals = pushdown_machine(machine), view, counterfactuals
-        self._window, self._quick = Window(self.machine, view, depth), QuickStep(self.machine)
+        self._window = _find_window(observation_space, machine, k, depth)
+        self.machine, self.view, self.counterfactuals = self._window.machine, self._window.view, int(counterfactuals)
+        self._quick = QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
+        self._shows = self._window.describe(observation_space)
         self._storage = ReplayBuffer if self._width is not None else DictReplayBuffer
         self._storage.__init__(self, buffer_size, observation_space, action_space, *args, **kwargs)  # type: ignore[arg-type]
         self._rng = np.random.default_rng(seed)
         # For a k-policy, stacks that agree on what one step can pop and on what counts below are one.
-        self._kept = None if isinstance(view, FullStack) else symbols_that_matter(self.machine, view.k)
+        self._kept = None if isinstance(self.view, FullStack) else symbols_that_matter(self.machine, self.view.k)
         self._labels: list[Label] = []
         self._number: dict[Label, int] = {}
         self.stacks: list[Stack] = []
@@ -148,7 +147,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             return None
         if not isinstance(space, spaces.Box) or len(space.shape) != 1:
             fault = f"the observation {space} is neither a dictionary nor a vector, and the machine's part of it cannot be replaced"
-            raise BadSetting(fault, fix="leave `discrete` out of pdrm.wrap, or use pdrm.wrap(..., flatten=True)")
+            raise BadSetting(
+                fault, fix="use pdrm.wrap(..., flatten=True), and put wrappers that stack observations inside it"
+            )
         width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
             fault = "the observation is too short for this machine and k"
@@ -165,8 +166,13 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         infos: list[dict[str, Any]],
     ) -> None:
         """Store one step of every environment."""
+        at = self.pos
         for env, info in enumerate(infos):
-            record = self._record(info, next_obs, env)
+            record = self._record(info)
+            if self.counterfactuals:
+                self._check_outcome(record, float(reward[env]), bool(done[env]), info)
+            if not done[env]:
+                self._check_seen(record, next_obs, env)
             label = record["label"]
             if label not in self._number:
                 self._number[label] = len(self._labels)
@@ -178,21 +184,49 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             if done[env]:
                 self._note(*self._quick.begin()[:2])
         self._storage.add(self, obs, next_obs, action, reward, done, infos)  # type: ignore[arg-type]
+        for env in np.flatnonzero(done).tolist():
+            # Under VecNormalize an episode's last observation has been normalised, clipped and put back, which is not exact.
+            record = infos[env]["machine"]
+            last = _rows(self.next_observations, np.array([at]), np.array([env]))
+            exact = self._replace_parts(last, [self._put(record["state"], record["stack"])])
+            _store(self.next_observations, exact, at, env)
 
-    def _record(self, info: dict[str, Any], seen: Observations, env: int) -> dict[str, Any]:
-        """What the wrapped environment says about the machine. The first rows are compared with what this buffer would show."""
+    def _record(self, info: dict[str, Any]) -> dict[str, Any]:
+        """What the wrapped environment says about the machine, which must be the one of this buffer."""
         if "machine" not in info:
             raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(...)")
-        if "shaping" in info["machine"] and self.counterfactuals:
+        record: dict[str, Any] = info["machine"]
+        if record["shows"] != self._shows:
+            fault = f"the environment shows {record['shows']}, and this buffer was made for {self._shows}"
+            fix = "give both the same; wrappers that make an observation longer go inside pdrm.wrap; a new environment needs a new agent"
+            raise BadSetting(fault, fix=fix)
+        return record
+
+    def _check_outcome(self, record: dict[str, Any], reward: float, done: bool, info: dict[str, Any]) -> None:
+        """Raise where something outside `pdrm.wrap` has changed a reward or ended an episode: imagined rows would not have it."""
+        if "shaping" in record:
             fault = "the environment's rewards are shaped, and the potential of a stack whose top alone is imagined is not known"
             raise BadSetting(fault, fix="counterfactuals=0, or leave `shaping` out of pdrm.wrap")
-        record: dict[str, Any] = info["machine"]
-        if not self.full and self.pos < COMPARED:
-            known = record["state"] in self._window.state and set(record["stack"]) <= set(self.machine.stack)
-            if not known or not np.array_equal(self._own_part(seen, env), self._put(record["state"], record["stack"])):
-                fault = "the observations are not those of this machine, k and depth"
-                raise BadSetting(fault, fix="give the buffer what `pdrm.wrap` was given")
-        return record
+        paid, own = record["reward"], record["environment_reward"]
+        if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
+            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, and imagined rewards would not be changed"
+            fix = (
+                "put the wrapper around the bare environment, inside pdrm.wrap, or use `reward_weight`; the machine's rewards are "
+                "changed in its rules, and VecNormalize(env, norm_obs=False) scales both"
+            )
+            raise BadSetting(fault, fix=fix)
+        ended = record["environment_terminated"] or record["state"] in self.machine.final
+        if done and not ended and not info.get("TimeLimit.truncated"):
+            fault = "a wrapper outside pdrm.wrap ended the episode, and imagined ones would not end"
+            raise BadSetting(fault, fix="put the wrapper around the bare environment, inside pdrm.wrap")
+
+    def _check_seen(self, record: dict[str, Any], seen: Observations, env: int) -> None:
+        """Raise where the machine's part of an observation has been changed."""
+        if not np.array_equal(self._own_part(seen, env), self._put(record["state"], record["stack"])):
+            fault = (
+                "a wrapper outside pdrm.wrap changed the machine's part of the observation, which imagined ones replace"
+            )
+            raise BadSetting(fault, fix="put the wrapper around the bare environment, inside pdrm.wrap")
 
     def _put(self, state: str, stack: Stack) -> npt.NDArray[Any]:
         """The machine's part of an observation."""
@@ -313,6 +347,59 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             else:
                 self._cache[key] = Imagined(*seen, paid, there in self.machine.final)
         return self._cache[key]
+
+
+def _check_words(words: dict[str, Any]) -> None:
+    """Raise at a setting that neither this buffer nor Stable-Baselines3's has."""
+    if "n_steps" in words:
+        fault = "this buffer imagines single steps, and has no `n_steps`"
+        raise WrongArguments(
+            fault, fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer"
+        )
+    own, theirs = (signature(kind.__init__).parameters for kind in (CounterfactualReplayBuffer, ReplayBuffer))
+    known = [name for name in {**own, **theirs} if name not in ("self", "args", "kwargs")]
+    for word in words:
+        if word not in known:
+            fault = f"`CounterfactualReplayBuffer` has no argument `{word}`"
+            raise WrongArguments(fault, fix=name_right_word(word, known))
+
+
+def _find_window(
+    space: spaces.Space[Any], machine: MachineLike | None, k: int | str | None, depth: int | None
+) -> Window:
+    """What the observations of a space show: what it says itself, which what is given must not contradict."""
+    if isinstance(space, spaces.Discrete):
+        fault = "an observation that is one number shows no machine's part that could be replaced"
+        raise BadSetting(fault, fix="leave `discrete` out of pdrm.wrap; `flatten=True` makes it one vector")
+    if isinstance(space, ProductBox | ProductDict):
+        window = Window(space.machine, space.view, space.depth)
+        given = Window(
+            space.machine if machine is None else pushdown_machine(machine),
+            space.view if k is None else view_of(k),
+            space.depth if depth is None and k in (None, "full") else depth,
+        )
+        if given.describe(space) != window.describe(space):
+            fault = f"the environment shows {window.describe(space)}, and the buffer was given {given.describe(space)}"
+            raise BadSetting(fault, fix="leave `machine`, `k` and `depth` out: the environment says them")
+        return window
+    if machine is None:
+        fault = f"the observation space, a {type(space).__name__} of shape {space.shape}, does not say which machine it shows"
+        words = "replay_buffer_kwargs=dict(machine=..., k=...), and `depth` where it was given"
+        fix = (
+            "use the environment of pdrm.wrap, and put wrappers that change observations inside it; where one outside leaves the "
+            f"machine's part as it is, say what pdrm.wrap was given: {words}"
+        )
+        raise BadSetting(fault, fix=fix)
+    return Window(pushdown_machine(machine), view_of(1 if k is None else k), depth)
+
+
+def _store(stored: Observations, seen: Observations, step: int, env: int) -> None:
+    """Store the one row of these observations."""
+    if isinstance(stored, dict):
+        for name, values in cast("dict[str, npt.NDArray[Any]]", seen).items():
+            stored[name][step, env] = values[0]
+    else:
+        stored[step, env] = cast("npt.NDArray[Any]", seen)[0]
 
 
 def _rows(stored: Observations, steps: npt.NDArray[Any], envs: npt.NDArray[Any]) -> Observations:
