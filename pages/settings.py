@@ -12,8 +12,8 @@ HEAD = """# Settings of the agents
 *Made by `python -m pages` from the classes that hold them.*
 
 An agent is its settings: `pdrm.CpRM(k=1, learning_rate=0.1)` in Python, `--set learning_rate=0.1` on the command line, `settings = { learning_rate = 0.1 }` in a
-study. For a domain of the paper, the paper's settings are the defaults of the tabular agents. The names, meanings and defaults of the deep agents are Stable-Baselines3's,
-where nothing is said to be ours.
+study. For a domain of the paper, the paper's settings are the defaults of the tabular agents. The names and meanings of the deep agents' settings are Stable-Baselines3's, where nothing is said to
+be ours; their defaults are [for tasks that pay late](deep.md#tasks-that-pay-late), and `pdrm.PPO.like_sb3()` has Stable-Baselines3's.
 """
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 import pdrm
 from pdrm.analysis.sufficient_k.certificate import load_certificate
-from pdrm.analysis.sufficient_k.checker import verify
+from pdrm.analysis.sufficient_k.checker import check_certificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.domains import domain_files
 from pdrm.errors import PdrmError
@@ -350,11 +350,11 @@ def _others(place: Path) -> list[Target]:
         return train(Task(there, task), "q", progress=False, **few).curve.text()
 
     def judge(at: Path) -> object:
-        verify(paint.finite, paint.pushdown, load_certificate(at / "proof.json"))
+        check_certificate(paint.finite, paint.pushdown, load_certificate(at / "proof.json"))
         return True
 
     def judge_stacks(at: Path) -> object:
-        verify(echo.finite, echo.pushdown, load_certificate(at / "stacks.json"))
+        check_certificate(echo.finite, echo.pushdown, load_certificate(at / "stacks.json"))
         return True
 
     def facts(at: Path) -> object:

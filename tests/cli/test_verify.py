@@ -100,6 +100,7 @@ def test_ones_own_domain_is_named(pdrm, tmp_path, monkeypatch):
     for folder in (tmp_path, tmp_path.parent):  # it says where its files are, seen from where it is
         monkeypatch.chdir(folder)
         assert pdrm("verify", tmp_path / "proof.json").code == 0
+        assert package.verify(tmp_path / "proof.json") == "some 1-policy is optimal from the start"
     (tmp_path / "elsewhere").mkdir()
     lonely = tmp_path / "elsewhere" / "proof.json"
     lonely.write_bytes((tmp_path / "proof.json").read_bytes())

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json, warn_of_task
-from pdrm.errors import BadCertificate, BadSetting, ConflictingOptions, DoesNotApply, PdrmError, UnknownDomain
+from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError
 
 if TYPE_CHECKING:
-    from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
     from pdrm.analysis.sufficient_k.k_report import KReport
     from pdrm.analysis.sufficient_k.questions import Situation
 
@@ -284,19 +283,18 @@ def verify(
     Example: pdrm verify proof.json
     """
     from pdrm.analysis.sufficient_k.certificate import load_certificate
+    from pdrm.analysis.sufficient_k.checker import find_files
     from pdrm.analysis.sufficient_k.checker import verify as check
     from pdrm.task import Task
 
     try:
         proof = load_certificate(certificate)
-        domain, machine = _find_task(certificate, proof, domain, machine)
+        domain, own = find_files(proof, certificate.parent, domain, machine)
+        machine = None if own is None else str(own)
         task = Task(domain, machine)
         if proof.size > MANY and not as_json:
             typer.echo(f"checking {proof.size_text} one by one, in fractions: this takes a while", err=True)
-        try:
-            check(task.finite, task.pushdown, proof)
-        except BadCertificate as error:
-            raise BadCertificate(f"{certificate} proves nothing: {error.message}", fix=error.fix) from error
+        check(certificate, task)
     except PdrmError as error:
         if not as_json:
             raise
@@ -316,25 +314,3 @@ def verify(
         typer.echo(f"  {proof.describe_guesses()}")
     own = _options(discount=(proof.discount, task.discount))
     next_command(f"pdrm train {quote(domain)}{_with(machine)} --k {proof.k}{own}")
-
-
-def _find_task(
-    certificate: Path, proof: Certificate | StackCertificate, domain: str | None, machine: str | None
-) -> tuple[str, str | None]:
-    """The domain and the machine that a certificate is about: those given, else the files that it says are there, else by name."""
-    from pdrm.domains.paper_domains import names
-    from pdrm.language.loading import catalogue_names
-
-    found: dict[str, str | None] = {"domain": domain, "machine": machine}
-    hints = proof.files if isinstance(proof.files, dict) else {}
-    for name in [name for name, given in found.items() if given is None]:
-        hint = hints.get(name)
-        if isinstance(hint, str) and (file := certificate.parent / hint).is_file():
-            found[name] = os.path.relpath(file)
-        elif name == "machine" and hint in catalogue_names():
-            found[name] = str(hint)
-    chosen = found["domain"] or proof.domain
-    if found["domain"] is None and chosen not in names():
-        again = f"pdrm verify {quote(str(certificate))} --domain FILE --machine FILE"
-        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix=f"name its files: {again}")
-    return chosen, found["machine"]

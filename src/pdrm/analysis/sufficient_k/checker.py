@@ -4,34 +4,40 @@ A bound that one step of the Bellman equation does not move outwards is a bound:
 the same below. Actions whose upper value lies below another's lower value are out of play; the others tie where they have
 the same exact value, or offer the same chances of the same rewards and of states in blocks of equal value. In three parts: every
 end that a step can have when only the top of the stack is known (`find_ends`), the problem stepped with the readable machine
-(`Problem`), and the check itself (`verify`). Certificates for every stack are checked by `stack_checker`.
+(`Problem`), and the check itself (`check_certificate`; `verify` finds the task for it). Certificates for every stack are checked by `stack_checker`.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 from pdrm.analysis.sufficient_k.certificate import (
     Certificate,
     StackCertificate,
     demand,
+    load_certificate,
     read_exactly,
     read_fraction,
     read_guess,
 )
 from pdrm.analysis.sufficient_k.stack_checker import StackCheck
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.errors import BadCertificate, PdrmError, explain_arguments
+from pdrm.domains.paper_domains import names
+from pdrm.errors import BadCertificate, PdrmError, UnknownDomain, explain_arguments
 from pdrm.files import MALFORMED
+from pdrm.language.loading import catalogue_names
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
+from pdrm.task import DomainLike, MachineLike, Task
 
 MOST = 10_000
 """Situations of one step that are followed."""
@@ -218,29 +224,17 @@ def find_fault(
 ) -> str | None:
     """What is wrong with a certificate; None where it proves what it says."""
     try:
-        verify(domain, machine, proof)
+        check_certificate(domain, machine, proof)
     except PdrmError as error:
         return error.message
     return None
 
 
-@explain_arguments
-def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate | StackCertificate) -> None:
+def check_certificate(
+    domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate | StackCertificate
+) -> None:
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
-    made it is used: every step is taken anew with the readable machine, and counted in fractions.
-
-    domain, machine: of the task, `task.finite` and `task.pushdown`. proof: `pdrm.check_k(…).certificate(k, "everywhere")`, or
-    `pdrm.analysis.load_certificate(path)`.
-
-    >>> from dataclasses import replace
-    >>> from pdrm.analysis.sufficient_k.check_k import check_k
-    >>> from pdrm.task import Task
-    >>> paint = Task("paint")
-    >>> proof = check_k(paint, k=[5]).certificate(5, "everywhere")
-    >>> verify(paint.finite, paint.pushdown, proof)
-    >>> find_fault(paint.finite, paint.pushdown, replace(proof, k=4))
-    'no action is chosen for (0, 1, (2, 2, 2, 2))'
-    """
+    made it is used: every step is taken anew with the readable machine, and counted in fractions."""
     try:
         demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
         if isinstance(proof, StackCertificate):
@@ -251,6 +245,58 @@ def verify(domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certific
         _Check(Problem(domain, machine, proof)).run()
     except MALFORMED as error:
         demand(False, f"it is damaged: {error!r}")
+
+
+@explain_arguments
+def verify(
+    certificate: Certificate | StackCertificate | str | os.PathLike[str],
+    task: DomainLike | Task | None = None,
+    machine: MachineLike | None = None,
+) -> str:
+    """Check a certificate anew, without the solver that made it; returns what it proves, in words, or raises `BadCertificate`.
+
+    certificate: the file that `pdrm check-k --certificate` wrote, or `pdrm.check_k(…).certificate(k, "everywhere")`. task, machine:
+    as for `Task`; None: the files that the certificate names, or the domain of the catalogue.
+
+    >>> from dataclasses import replace
+    >>> from pdrm.analysis.sufficient_k.check_k import check_k
+    >>> proof = check_k("paint", k=[5]).certificate(5, "everywhere")
+    >>> verify(proof)
+    'some 5-policy is optimal from every state'
+    >>> find_fault(Task("paint").finite, Task("paint").pushdown, replace(proof, k=4))
+    'no action is chosen for (0, 1, (2, 2, 2, 2))'
+    """
+    if isinstance(certificate, str | os.PathLike):
+        path = Path(certificate)
+        proof, called, beside = load_certificate(path), str(path), path.parent
+    else:
+        proof, called, beside = certificate, "the certificate", Path()
+    if task is None:
+        task, machine = find_files(proof, beside, machine=machine)
+    where = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    try:
+        check_certificate(where.finite, where.pushdown, proof)
+    except BadCertificate as error:
+        raise BadCertificate(f"{called} proves nothing: {error.message}", fix=error.fix) from error
+    return proof.describe()
+
+
+def find_files(
+    proof: Certificate | StackCertificate, beside: Path, domain: str | None = None, machine: MachineLike | None = None
+) -> tuple[str, MachineLike | None]:
+    """The domain and the machine that a certificate is about: those given, else the files that it says are beside it, else by name."""
+    hints, found = proof.files if isinstance(proof.files, dict) else {}, dict[str, str]()
+    for name in ("domain", "machine"):
+        hint = hints.get(name)
+        if isinstance(hint, str) and (file := beside / hint).is_file():
+            found[name] = os.path.relpath(file)
+        elif name == "machine" and hint in catalogue_names():
+            found[name] = str(hint)
+    chosen = domain or found.get("domain", proof.domain)
+    if chosen == proof.domain and chosen not in names():
+        fix = 'name its files: pdrm.verify("proof.json", "map.txt", "task.pdrm") (pdrm verify proof.json --domain FILE --machine FILE)'
+        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix=fix)
+    return chosen, found.get("machine") if machine is None else machine
 
 
 class _Check:
