@@ -80,7 +80,7 @@ def test_bad_input(pdrm):
     for arguments in (*wrong, *((name, "--seconds", "0") for name in BENCHES)):
         outcome = pdrm("bench", *arguments)
         assert outcome.code == 2
-        assert outcome.err.startswith("error[E0801]"), arguments
+        assert outcome.err.startswith("error[E0815]" if arguments == ("tabula",) else "error[E0801]"), arguments
         assert "fix:" in outcome.err
 
 

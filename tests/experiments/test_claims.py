@@ -129,11 +129,11 @@ def test_a_verdict_that_one_seed_decides_says_so(sized):
 
 
 def test_readings_chosen_after_results_are_told(sized):
-    """The page about studies names the same claims."""
+    """The paper notes name the same claims."""
     found = {one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))}
     marked = {name for name, said in found.items() if said}
     assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
-    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "paper-notes.md").read_text()
     part = page.partition("### Chosen after seeing results")[2].partition("\n## ")[0]
     assert all(f"`{name}`" in part for name in marked)
 

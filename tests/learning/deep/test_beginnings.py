@@ -96,11 +96,13 @@ def test_a_move_that_is_missing_in_a_test_is_an_error():
 def test_rewards_that_networks_cannot_compute_with_are_refused():
     where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4)
     for reward, settings, right in (
-        ("1e14", {}, True),
-        ("1e16", {}, False),
-        ("-1e16", {}, False),
+        ("1e14", {"reward_scale": 1.0}, True),
+        ("1e16", {"reward_scale": 1.0}, False),
+        ("-1e16", {"reward_scale": 1.0}, False),
+        ("1e16", {}, True),
+        ("1e31", {}, False),
         ("1e16", {"reward_scale": 0.01}, True),
-        ("1e16", {"reward_clip": 10.0}, True),
+        ("1e16", {"reward_scale": 1.0, "reward_clip": 10.0}, True),
         ("1e31", {"reward_scale": 1e-30}, False),
     ):
         task = Task(where, parse(HEAD + f"otherwise stay 0\nu -> done : b, z / z, {reward}\n"))

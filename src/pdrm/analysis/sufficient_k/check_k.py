@@ -782,7 +782,7 @@ def choose_questions(from_: str | None) -> tuple[str, ...]:
     (('same_values', 'everywhere', 'start'), ('start',))
     """
     if from_ not in (None, "start"):
-        fault = f"`{from_}` is not where one can begin: only `start` is"
+        fault = f"one can ask only from the `start`, not from `{from_}`"
         raise UnknownChoice(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
     return QUESTIONS if from_ is None else ("start",)
 
