@@ -10,14 +10,15 @@ import pdrm
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadSetting,
-    BadStudy,
     CannotTranslate,
     ImpossibleLabel,
     PdrmError,
     SeveralErrors,
+    UnknownChoice,
     UnknownDomain,
     UnknownEvent,
     UnknownMachine,
+    WrongKind,
 )
 from pdrm.language.writer import to_text
 from pdrm.task import Task, find_machine, pushdown_machine
@@ -46,7 +47,7 @@ def test_one_task_however_it_is_given(folder):
     assert len(set(given)) == 1
     assert given[0].text == to_text(machine)
     assert not given[0].catalogued
-    assert given[0].success == ("done", "lost")
+    assert given[0].success == ("done",)
     assert Task(folder / "map.txt", MACHINE, success="done").success == ("done",)
     assert (
         Task("letter")
@@ -71,7 +72,7 @@ def test_what_is_wrong_is_said_with_a_way_out(folder):
         (lambda: Task(folder / "map.txt"), BadSetting),
         (lambda: Task(gym.make("FrozenLake-v1")), BadSetting),
         (lambda: Task("letter", 3), BadSetting),
-        (lambda: Task("letter", success="home"), BadStudy),
+        (lambda: Task("letter", success="home"), UnknownChoice),
         (lambda: Task("water-17").finite, BadSetting),
         (lambda: Task("letter", "letter", folder=Path("nowhere")).domain and Task("x.txt"), PdrmError),
     ]
@@ -128,3 +129,19 @@ def test_continuous_worlds():
     assert not own.catalogued
     assert own.record()["world"]["side"] == 12.0
     assert Task("water-17").catalogued
+
+
+def test_success_is_what_pays_unless_it_is_named():
+    text = (
+        "events A B C\nexclusive A B C\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, 1\nu -> bad : B, {}"
+    )
+    assert Task("letter", text.format(-1)).success == Task("letter", text.format(0)).success == ("good",)
+    assert Task("letter", text.format(2)).success == ("good", "bad")
+    assert Task("letter", text.replace("A, 1", "A, 0").format(0), success=None).success == ("good", "bad")
+    assert Task("letter", text.replace("stay 0", "go good 1").format(3), success=["bad"]).success == ("bad",)
+    with pytest.raises(UnknownChoice, match="name one of good, bad"):
+        Task("letter", text.format(0), success="god")
+    with pytest.raises(WrongKind):
+        Task("letter", text.format(0), success=3)
+    with pytest.raises(WrongKind, match="comes second"):
+        Task(text.format(0))

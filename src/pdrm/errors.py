@@ -230,6 +230,20 @@ def name_right_word(word: str, known: Iterable[str]) -> str:
     return f"it is called `{elsewhere[word if word in elsewhere else close[0]]}` here"
 
 
+def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise unless a function that hands on arguments has every one of these.
+
+    >>> check_words("wrap_vector", ["num_envs"], ["k", "flatten"])
+    Traceback (most recent call last):
+    pdrm.errors.WrongArguments: error[E0812]: `wrap_vector` has no argument `num_envs`
+      fix: known: `k`, `flatten`
+    """
+    words = list(known)
+    for word in given:
+        if word not in words:
+            raise WrongArguments(f"`{name}` has no argument `{word}`", fix=name_right_word(word, words))
+
+
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 

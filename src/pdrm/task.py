@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -21,13 +21,12 @@ from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
-    BadStudy,
     CannotTranslate,
     DoesNotApply,
     NoMachine,
+    UnknownChoice,
     UnknownEvent,
     WrongKind,
-    did_you_mean,
     explain_arguments,
     name_alike,
     raise_all,
@@ -74,8 +73,8 @@ class Task(Displayed):
 
     domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a `FiniteDomain` or a `WaterWorld`.
     machine: a name, a file, a text or a machine; None: the one that the domain comes with.
-    success: the final machine states that mean the task was achieved; none: all of them (for a machine of the catalogue, all but
-    those that mean failure).
+    success: the final machine states that mean the task was achieved; none: those that some rule enters with a reward above 0, or
+    all, if there is no such rule (for a machine of the catalogue, all but those that mean failure).
     folder: where relative paths start.
     """
 
@@ -287,17 +286,24 @@ def largest_reward(domain: Domain, machine: AnyMachine) -> float:
     return max(own, *(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise)))
 
 
-def tuple_of(words: str | Sequence[str]) -> tuple[str, ...]:
-    """One word or several.
+def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One word, several, or none.
 
-    >>> tuple_of("home"), tuple_of(["home", "away"])
-    (('home',), ('home', 'away'))
+    >>> tuple_of("home"), tuple_of(["home", "away"]), tuple_of(None)
+    (('home',), ('home', 'away'), ())
     """
-    return (words,) if isinstance(words, str) else tuple(words)
+    if isinstance(words, str):
+        return (words,)
+    if words is not None and not isinstance(words, Iterable):
+        raise WrongKind(
+            f"{_shorten(words)} is not a state or several", fix='success="home", or success=["home", "away"]'
+        )
+    return tuple(words or ())
 
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
-    """The final states that mean success: those given; by default all, but for those of the catalogue's that mean failure.
+    """The final states that mean success: those given. By default those that some rule enters with a reward above 0; all, where
+    there is none; of the catalogue's machines, all but those that mean failure.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)
@@ -306,12 +312,18 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
     for state in states:
         if state not in machine.final:
             fault = f"`{state}` is not a final state of machine `{machine.name}`"
-            raise BadStudy(fault, fix=did_you_mean(str(state), machine.final))
+            fix = (
+                f"name one of {', '.join(machine.final)}"
+                if machine.final
+                else "leave `success` out, or add a `final` line"
+            )
+            raise UnknownChoice(fault, fix=fix)
     if states:
         return states
     if machine.name in catalogue_names() and machine == catalogue(machine.name):
         return tuple(state for state in machine.final if state not in FAILURES)
-    return machine.final
+    paid = {rule.target for rule in (*machine.transitions, machine.otherwise) if rule.reward > 0}
+    return tuple(state for state in machine.final if state in paid) or machine.final
 
 
 @cache
@@ -329,6 +341,11 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
     if isinstance(given, str) and given in SIDES:
         return water_world(given)
+    if isinstance(given, str) and "\n" in given:
+        fault = f"{_shorten(given)} is a text, and a domain is needed"
+        raise WrongKind(
+            fault, fix="a machine's text comes second: pdrm.Task(domain, text), or machine=text; a map is a file"
+        )
     if isinstance(given, str | os.PathLike):
         if given in paper_domains():
             return _paper_domain(str(given))

@@ -30,6 +30,7 @@ from pdrm.errors import (
     TooLarge,
     UnknownPlace,
     UnreachablePlace,
+    WrongArguments,
 )
 from tests.contracts import check_domain
 from tests.domains.walks import walk, words
@@ -309,3 +310,19 @@ def test_arrays_pass_into_numba():
         return arrays.probability.sum() + arrays.next[0, 0, 0] + arrays.start_label[0]
 
     assert total(domain("maze-5x5").arrays) == 8 * 4 + 0 - 1
+
+
+def test_labels_see_the_environment_after_the_step():
+    lake, seen = gymnasium.make("FrozenLake-v1"), []
+
+    def label(_state, _action, there, info):
+        seen.append(info["env"].unwrapped.s == there)
+        return ()
+
+    lake.reset(seed=0)
+    from_gymnasium(lake, label, events=["goal"])
+    assert len(seen) > 16
+    assert all(seen)
+    assert lake.unwrapped.s == 0, "and it is put back"
+    with pytest.raises(WrongArguments, match="did you mean `reward_weight`"):
+        from_gymnasium(lake, label, reward_wieght=0)

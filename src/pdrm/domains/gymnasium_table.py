@@ -6,7 +6,8 @@ episode on one way in and not on another, a copy of it, numbered after the other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from inspect import signature
 from math import isfinite
@@ -16,7 +17,7 @@ from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable, explain_arguments
+from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable, check_words, explain_arguments
 
 Labelling = Callable[[int, int, int, dict[str, Any]], Iterable[str]]
 """The labelling function L(s, a, s') of the paper, called as in `pdrm.wrap`: its last argument holds the environment, as `env`."""
@@ -91,7 +92,7 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     """The domain of an environment that has a transition table `P`, with a labelling function.
 
     env: the environment. labels: `labels(state, action, next_state, info)` returns the set of events true after a step, as for
-    `pdrm.wrap`; `info` is `{"env": env}`. name: of the domain; None: the environment's. step_limit: steps after which an episode is
+    `pdrm.wrap`; `info` is `{"env": env}`, where `env.unwrapped.s` is the next state. name: of the domain; None: the environment's. step_limit: steps after which an episode is
     cut off; None: the environment's. start: the probability of each state at reset; None: the environment's own. events: in their
     order; None: those that the labels have, sorted. actions: their names; None: numbers. state_names: what `replay` and `film`
     show, of all states, or a function from a state to its name (of Taxi, from `env.unwrapped.decode(state)`); None: numbers. reward_weight: what the environment's own reward is multiplied by; 0: the
@@ -110,8 +111,9 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
         named = name_function(labels) if callable(labels) else repr(labels)
         fault = f"{named} cannot be called as {CALL}"
         raise BadDomainSetting(fault, fix="lambda s, a, t, info: {'goal'} if t == 15 else set()")
+    own = ("name", "step_limit", "start", "events", "actions", "state_names", "reward_weight", "ignore_end")
+    check_words("from_gymnasium", words, (*own, *OptionalFields.__annotations__))
     weight, goes_on = check_weight(reward_weight), check_flag("ignore_end", ignore_end)
-    told = {"env": env}
     called = name or str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
     table = _read_table(env, called)
     limit = step_limit if step_limit is not None else getattr(getattr(env, "spec", None), "max_episode_steps", None)
@@ -119,36 +121,48 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
         raise BadDomainSetting(f"{called} has no step limit of its own", fix="give `step_limit`")
     begin = dict(start) if start is not None else _find_starts(env, called)
 
-    def outcomes(state: int, action: int) -> list[Outcome]:
-        return [
-            Outcome(
-                there,
-                p,
-                _call(labels, state, action, there, told),
-                weight * pay if weight else 0.0,
-                ends and not goes_on,
-            )
-            for p, there, pay, ends in table[state][action]
-        ]
-
     states = dict(enumerate(_name_states(state_names, len(table))))
     if len(states) != len(table):
         raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
     acts = tuple(actions or map(str, range(len(table[0]))))
     if len(acts) != len(table[0]):
         raise BadDomainSetting(f"{called} has {len(table[0])} actions and {len(acts)} names", fix="name every action")
-    if events is None:
-        events = sorted(
-            {
-                event
-                for state, row in enumerate(table)
-                for action, cell in enumerate(row)
-                for _, there, _, _ in cell
-                for event in _call(labels, state, action, there, told)
-            }
-        )
-    starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
-    return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
+    with _labelling(env, labels) as label:
+
+        def outcomes(state: int, action: int) -> list[Outcome]:
+            return [
+                Outcome(there, p, label(state, action, there), weight * pay if weight else 0.0, ends and not goes_on)
+                for p, there, pay, ends in table[state][action]
+            ]
+
+        if events is None:
+            events = sorted(
+                {
+                    event
+                    for state, row in enumerate(table)
+                    for action, cell in enumerate(row)
+                    for _, there, _, _ in cell
+                    for event in label(state, action, there)
+                }
+            )
+        starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
+        return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
+
+
+@contextmanager
+def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int], Label]]:  # noqa: ANN401
+    """A function that labels a step, with the environment where the step leads: `info["env"]` is, as for `pdrm.wrap`, after it."""
+    bare = getattr(env, "unwrapped", env)
+    before = getattr(bare, "s", None)  # where Gymnasium's environments with a table have their state
+
+    def label(state: int, action: int, there: int) -> Label:
+        bare.s = there
+        return _call(labels, state, action, there, {"env": env})
+
+    try:
+        yield label
+    finally:
+        bare.s = before
 
 
 def _name_states(given: Sequence[str] | Callable[[int], str] | None, count: int) -> Iterable[str]:

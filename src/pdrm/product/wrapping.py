@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from inspect import signature
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,6 +35,7 @@ from pdrm.errors import (
     PdrmError,
     SmallImage,
     StackTooHigh,
+    check_words,
     explain_arguments,
     warn_caller,
 )
@@ -264,7 +266,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
     every reward, where Φ is what the machine's configuration is worth by itself; how much is in `info["machine"]["shaping"]`.
 
-    success: the final states that mean the task was achieved, as for `Task`; `info["is_success"]` says whether the machine is in one.
+    success: the final states that mean the task was achieved; none: those that some rule enters with a reward above 0, or all, if
+    there is no such rule; `info["is_success"]` says whether the machine is in one.
     remember: `remember(env)` is called before every step; what it returned is `info["before"]` for `labels`.
 
     >>> import gymnasium
@@ -404,6 +407,7 @@ def wrap_vector(
     known = [known.value for known in AutoresetMode]
     if not isinstance(autoreset, AutoresetMode) and autoreset not in known:
         raise BadSetting(f"`autoreset` is {autoreset!r}", fix=f"use one of {', '.join(known)}")
+    check_words("wrap_vector", settings, list(signature(wrap).parameters)[3:])
     # Loaded once and here, so that a faulty machine is reported before any process is started.
     shared = pushdown_machine(machine)
     makers = [partial(_make, function, shared, labels, settings) for function in functions]

@@ -386,7 +386,7 @@ def _find_window(
         fault = f"the observation space, a {type(space).__name__} of shape {space.shape}, does not say which machine it shows"
         words = "replay_buffer_kwargs=dict(machine=..., k=...), and `depth` where it was given"
         fix = (
-            "use the environment of pdrm.wrap, and put wrappers that change observations inside it; where one outside leaves the "
+            "use the environment of pdrm.wrap (with `flatten=True` in place of FlattenObservation), and put wrappers that change observations inside it; where one outside leaves the "
             f"machine's part as it is, say what pdrm.wrap was given: {words}"
         )
         raise BadSetting(fault, fix=fix)
