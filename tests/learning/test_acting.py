@@ -120,14 +120,21 @@ def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
         copy = tmp_path / f"{name}.npz"
         run.policy.save(copy)
         own = run.spec.task.finite
-        for policy in (load_policy(kept.folder), load_policy(kept.folder / "policy.npz"), load_policy(copy, own)):
+        for policy in (
+            load_policy(kept.folder),
+            load_policy(kept.folder / "policy.npz"),
+            load_policy(copy, own),
+            load_policy(copy),
+        ):
             assert type(policy) is type(run.policy)
             policy.begin()
             first = policy.act(0, "go", ("#",))
             again = run.policy
             assert first == again.act(0, "go", ("#",))
-            if not name.startswith("summary"):
+            if not name.startswith("summary") and policy.domain is not None:
                 assert policy.domain.describe(3) == own.describe(3)
+    assert load_policy(tmp_path / "ppo.npz").domain is not None
+    (tmp_path / "ppo.domain.npz").unlink()
     with pytest.raises(BadPolicyFile) as told:
         load_policy(tmp_path / "ppo.npz")
     assert "domain" in told.value.fix

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import pytest
 
+from pdrm.domains import Outcome, Start, from_outcomes
 from pdrm.errors import BadSetting, UnknownAgent
 from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import (
@@ -151,6 +152,23 @@ def test_runs_keep_their_ids():
     assert {name: RunSpec(Task("letter"), kind_of(name)(), seed=0).id for name in AGENTS} == IDS
     deep = {name: kind for name, kind in AGENTS.items() if issubclass(kind, Deep)}
     assert {name: RunSpec(Task("letter"), kind.like_sb3(), seed=0).id for name, kind in deep.items()} == LIKE_SB3
+
+
+def test_an_agent_is_shown_by_what_was_set():
+    assert [repr(agent) for agent in (PPO(), CpRM(k=2, episodes=5))] == ["PPO(k=1)", "CpRM(k=2, episodes=5)"]
+    assert eval(repr(DQN(k="full", net_arch=(8,)))) == DQN(k="full", net_arch=(8,))  # noqa: S307 - our own
+
+
+def test_tables_learn_slowly_where_moves_are_random():
+    place, shape = {"here": "here"}, {"events": ["six"], "step_limit": 9}
+    chances = [Outcome("here", 0.5, frozenset({"six"})), Outcome("here", 0.5)]
+    dice = from_outcomes("dice", place, ["roll"], lambda _s, _a: chances, [Start("here")], **shape)
+    machine = "events six\nstart u\nfinal done\notherwise stay 0\nu -> done : six, 1"
+    assert agent_for(Task(dice, machine), "cprm").learning_rate == 0.1
+    assert agent_for(Task(dice, machine), "cprm", {"learning_rate": 0.3}).learning_rate == 0.3
+    six = [Outcome("here", 1.0, frozenset({"six"}))]
+    sure = from_outcomes("sure", place, ["roll"], lambda _s, _a: six, [Start("here")], **shape)
+    assert agent_for(Task(sure, machine), "cprm") == CpRM()
 
 
 def test_help_explains_every_setting():

@@ -422,5 +422,8 @@ def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | li
 
 def _find_builder(name: str) -> Callable[..., FiniteDomain]:
     if name not in BUILDERS:
-        raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, names()))
+        fix = did_you_mean(name, names())
+        if str(name).endswith((".txt", ".npz")):
+            fix = f'read a file with pdrm.load_domain("{name}")'
+        raise UnknownDomain(f"there is no domain `{name}`", fix=fix)
     return BUILDERS[name]

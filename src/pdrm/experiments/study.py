@@ -45,6 +45,11 @@ TEN_SEEDS = tuple(range(10))
 class Study:
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
+    tasks: tasks, or domains that come with a machine (themselves, names or files); one or several. agents: settings such as
+    `CpRM(k=1)`, or names; one or several. seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
+    settings: of all agents, such as `{"k": 1, "episodes": 500}`. name, title: as its folder and its page call it. panels: in place of
+    tasks and agents. `run` runs it, `plot`, `table` and `report` show what came out.
+
     >>> from pdrm.learning.agents import CpRM, QLearning
     >>> study = Study(["letter"], [QLearning(k=1, episodes=200), CpRM(k=1, episodes=200)], seeds=2)
     >>> [(line.name, spec.seed) for _, line, spec in study.runs()]

@@ -155,7 +155,8 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     """
     file = _check_path(path)
     if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
-        raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix='pdrm.save(pdrm.parse(text), "task.pdrm")')
+        fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # or is it?
+        raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnknownFormat(f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}")

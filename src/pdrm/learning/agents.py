@@ -21,6 +21,7 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadSetting,
     BadStudy,
@@ -82,7 +83,8 @@ class Agent(ABC):
     def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
         if placed:
             fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
-            raise WrongArguments(fault, fix=_how_to_train(cls))
+            named = f"{cls.__name__}(k={placed[0]})" if isinstance(placed[0], int) else _how_to_train(cls)
+            raise WrongArguments(fault, fix=named)
         check_known(cls, settings)
         return object.__new__(cls)
 
@@ -731,6 +733,8 @@ OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
 about what the paper's 0.03 seconds an episode allow."""
 
+WITH_CHANCE = 0.1
+"""The learning rate of tables in a domain of one's own whose moves are random: with a larger one a value is the last few outcomes."""
 _LETTER = {"learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0, "epsilon_least": 0.01, "discount": 0.99}
 _MAZE = {"learning_rate": 0.5, "epsilon": 1.0, "epsilon_decay": 0.995, "epsilon_least": 0.01, "discount": 0.99}
 _DELIVER = {"learning_rate": 0.01, "epsilon": 1.0, "epsilon_decay": 0.9995, "epsilon_least": 0.1, "discount": 0.99}
@@ -893,10 +897,17 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
     if kind.deep:
         return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
     given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
+    if not task.catalogued and not task.continuous and _has_chance(task.finite):
+        given = {"learning_rate": WITH_CHANCE}
     if kind is Summary:  # it needs far fewer episodes, and has no learning rate
         return {"discount": given["discount"]} if "discount" in given else {}
     own = isinstance(task.machine, CountingRewardAutomaton) or (task.text is None and task.machine.name in COUNTED)
     return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and not own else {})}
+
+
+def _has_chance(domain: FiniteDomain) -> bool:
+    """Whether an action can have several outcomes."""
+    return bool(((domain.arrays.probability > 0) & (domain.arrays.probability < 1)).any())
 
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
@@ -944,7 +955,14 @@ def _list_settings(kind: type[Agent]) -> str:
     return "\n".join(lines)
 
 
-for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
+def _name_changed(agent: Agent) -> str:
+    """An agent by the settings that are not its defaults."""
+    changed = [one for one in fields(agent) if one.name == "k" or getattr(agent, one.name) != one.default]
+    return f"{type(agent).__name__}({', '.join(f'{one.name}={getattr(agent, one.name)!r}' for one in changed)})"
+
+
+for _kind in AGENTS.values():  # what `help(pdrm.PPO)` and `pdrm.PPO()` show
+    _kind.__repr__ = _name_changed  # type: ignore[assignment,method-assign]
     _kind.__doc__ = f"{inspect.cleandoc(_kind.__doc__ or '')}\n\n{_list_settings(_kind)}"
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
@@ -33,7 +34,6 @@ from pdrm.errors import (
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
 from pdrm.learning.agents import (
-    AGENTS,
     DEFAULT_DEEP,
     DEFAULT_TABLE,
     PPO,
@@ -104,8 +104,20 @@ class Run:
         from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
 
         said = html("p", repr(self).strip("<>"))
+        if not self.done:
+            return said
+        said += html("p", self._describe_last_test())
         said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
-        return said + picture(self.plot()._repr_png_(), "png", f"tests in {self.folder.name}") if self.done else said
+        return said + picture(self.plot()._repr_png_(), "png", "the return of each test")
+
+    def _describe_last_test(self) -> str:
+        """How the last test went, in a line."""
+        curve, success = self.curve, self.spec.task.success
+        went = f"the last test: mean return {format_return(curve.final_return)}"
+        if not success:
+            return went
+        achieved = find_successes(curve.ends[-1], success)
+        return f"{went}, {int(achieved.sum())} of {len(achieved)} episodes ended in {' or '.join(success)}"
 
     @classmethod
     @explain_arguments
@@ -155,7 +167,8 @@ class Run:
         tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
         (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
         wanted = " or ".join(f"`{state}`" for state in success)
-        fault = f"no episode of {tests} ended in {wanted}, most ended in `{last}`"
+        how = "ended" if last in self.spec.task.machine.final else "were cut off"
+        fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
     def plot(self) -> Plot:
@@ -403,8 +416,8 @@ def load_policy(
 ) -> AnyPolicy | SummaryPolicy | DeepPolicy:
     """A policy that was saved: a table or networks, as its file says.
 
-    path: a run's folder, or a `.npz` file with its `.json` beside it, of a run or of `policy.save`. domain: where it was learnt,
-    for networks of a domain of one's own; None: that of the run's own record.
+    path: a run's folder, or a `.npz` file of a run or of `policy.save`, with what is beside it. domain: where it was learnt; None: that
+    of the run's own record, or beside the file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -432,8 +445,10 @@ def load_policy(
         where = domain if task is None else task.finite
         return _place(load_table(file), where if isinstance(where, FiniteDomain) else None)
     import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-    from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
+    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy  # noqa: PLC0415
 
+    if task is None and domain is None and (beside := file.with_suffix(DOMAIN)).exists():
+        domain = load_domain(beside)
     if task is None and domain is None:
         fault = f"{file} was learnt in a domain of its own, which is not beside it"
         raise BadPolicyFile(fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain')
@@ -474,10 +489,12 @@ def _advise(task: Task, agent: Deep) -> dict[str, str]:
     matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
     changed = ", ".join(name for name in matter if getattr(agent, name) != getattr(defaults, name))
     leave = f"do without your own {changed}; or " if changed else ""
-    other = AGENTS["dqn" if isinstance(agent, PPO) else "ppo"]
+    imagine, shell_imagine = "", ""
+    if isinstance(agent, PPO):  # DQN learns where a wrong step costs much, and PPO learns to do nothing
+        imagine, shell_imagine = "pdrm.DQN(), which imagines; or ", "--agent dqn, which imagines; or "
     return {
-        "fix": f"{leave}{longer}; or pdrm.{other.__name__}(); or pdrm.CpRM(), which learns a table",
-        "shell_fix": f"{leave}{shell}; or --agent {other.name}; or --agent cprm, which learns a table",
+        "fix": f"{leave}{imagine}pdrm.CpRM(), which learns a table; or {longer}",
+        "shell_fix": f"{leave}{shell_imagine}--agent cprm, which learns a table; or {shell}",
     }
 
 
@@ -575,6 +592,17 @@ def _change(agent: object, settings: dict[str, Any]) -> Agent:
     return replace(chosen, **settings)
 
 
+def _describe_test(status: Status) -> str:
+    """How a test during training went, beside the bar."""
+    said = [f"return {format_return(float(status.test.returns.mean()))}"]
+    if success := status.spec.task.success:
+        said += [f"achieved {find_successes(status.test.ends, success).mean():.0%}"]
+    for name, value in status.facts.items():
+        called = "stack overflows" if name == "cut_off" else name
+        said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
+    return "  ".join(said)
+
+
 def _train_all(
     specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
 ) -> list[Run]:
@@ -588,10 +616,8 @@ def _train_all(
 
         def train_group(group: list[Run], before: int) -> None:
             def tell(status: Status) -> None:
-                facts = (f"{name} {value:{'.3g' if value < 1 else ',.0f'}}" for name, value in status.facts.items())
                 seed = f"seed {status.spec.seed}  " * (len(runs) > 1)
-                said = f"{seed}return {format_return(float(status.test.returns.mean()))}  {'  '.join(facts)}"
-                update(before + status.done, said)
+                update(before + status.done, f"{seed}{_describe_test(status)}")
                 if watch is not None:
                     watch(status)
 
@@ -599,6 +625,8 @@ def _train_all(
                 if shown:
                     say(f"{begun[1]}: {', '.join(str(run.folder) for run in group)}")
                 update(before + begun[0], begun[1])
+            elif chosen.deep:
+                update(before, "compiling; the first test comes after that")
             execute([run.spec for run in group], [run.folder for run in group], tell)
 
         try:

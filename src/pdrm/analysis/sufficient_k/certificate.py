@@ -72,7 +72,7 @@ def demand(holds: bool, what: str) -> None:
         raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Certificate:
     """The proof of one yes; `pdrm.check_k(…).certificate(k, question)` makes one.
 
@@ -115,6 +115,9 @@ class Certificate:
     files: dict[str, str] = field(default_factory=dict)
     """Where the files of "domain" and "machine" may be found, from the certificate's folder: a hint, and no part of the proof."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} for {self.domain}: {self.describe()}>"
+
     def describe(self) -> str:
         """The statement it proves, in words."""
         far = "" if self.depth is None else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
@@ -154,7 +157,7 @@ class Certificate:
         write_atomically(Path(path), json.dumps({"format": FORMAT, **asdict(self)}).encode())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StackCertificate:
     """The proof of a yes for every stack that can be reached, without a depth.
 
@@ -193,6 +196,9 @@ class StackCertificate:
     height: ClassVar[None] = None
     rule: ClassVar[str] = "open"
     scope: ClassVar[str] = EVERY_STACK
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} for {self.domain}: {self.describe()}>"
 
     def describe(self) -> str:
         """The statement it proves, in words."""

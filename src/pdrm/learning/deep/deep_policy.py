@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
@@ -46,6 +47,8 @@ from pdrm.task import Task
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
+DOMAIN = ".domain.npz"
+"""The ending of a file with the domain of the policy beside it."""
 MOST_DEPTH = 2**24
 """Symbols of a stack that a policy's file may ask room for."""
 
@@ -185,13 +188,16 @@ class DeepPolicy:
 
     @explain_arguments
     def save(self, path: str | Path) -> None:
-        """Write it to a `.npz` file and a `.json` beside it; `pdrm.learning.load_policy` reads it. path: of the `.npz`."""
+        """Write it to a `.npz` file, with a `.json` and its domain (`.domain.npz`) beside it; `pdrm.learning.load_policy` reads it.
+        path: of the `.npz`."""
         file = Path(path)
         if file.suffix != ".npz":
             raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
         product, settings = self.product, asdict(self.settings)
         description = _describe(self.settings.name, settings, self.machine, product, product.visible, self.about)
         _write(file, self.network, description)
+        if self.domain is not None:  # so that it can be read again wherever its files are
+            write_atomically(file.with_suffix(DOMAIN), domain_bytes(self.domain))
 
 
 def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]) -> None:
