@@ -55,6 +55,12 @@ class Plot(Figure):
         """Write it in the format that the file's ending names: .svg, .png or .pdf."""
         write_plot(self, path)
 
+    def saved(self, path: str | os.PathLike[str] | None) -> Plot:
+        """The figure, written to a file where one is named."""
+        if path is not None:
+            self.save(path)
+        return self
+
     def _repr_png_(self) -> bytes:
         return plot_bytes(self, "png")
 

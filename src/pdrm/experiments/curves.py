@@ -39,7 +39,7 @@ class Origin(NamedTuple):
     """Of pdrm."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Curves:
     """A line's tests: S seeds, T tests, E episodes per test."""
 
@@ -61,6 +61,9 @@ class Curves:
     """The range of returns that the task allows; nan where it is not known."""
     origin: Origin | None = None
     """Where the runs came with the package; None: they were made here."""
+
+    def __repr__(self) -> str:
+        return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
 
     @property
     def specs(self) -> list[RunSpec]:

@@ -247,14 +247,15 @@ class Results:
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
 
-    def plot(self) -> Plot:
-        """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook."""
+    @explain_arguments
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
+        """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook. path: where to write it as well."""
         from pdrm.drawing.curve_plots import CurveLine, study_plot  # noqa: PLC0415 - the same
 
         panels: dict[tuple[str, str], list[CurveLine]] = {}
         for study, curves in self.lines:
             panels.setdefault((study.name, curves.panel.name), []).append(curves.to_plot())
-        return study_plot(list(panels.values()))
+        return study_plot(list(panels.values())).saved(path)
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path. `pdrm report` and

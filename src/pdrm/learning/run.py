@@ -171,15 +171,16 @@ class Run:
         fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
         return NeverSucceeded(fault, **_advise(self.spec.task, agent))
 
-    def plot(self) -> Plot:
+    @explain_arguments
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
         """Its curve as a figure of matplotlib, which shows itself in a notebook: the median return of the episodes of each test, and a
-        band from their 25th to their 75th percentile."""
+        band from their 25th to their 75th percentile. path: where to write it as well (.svg, .png, .pdf)."""
         from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - matplotlib is loaded when something is drawn
 
         curve, spec = self.curve, self.spec
         low, middle, high = np.percentile(curve.returns, (25, 50, 75), axis=1)
         name = f"{spec.agent.name}, k = {spec.agent.k}, seed {spec.seed}"
-        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high))
+        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high)).saved(path)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -382,15 +383,16 @@ class Runs(list[Run]):
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
 
-    def plot(self) -> Plot:
+    @explain_arguments
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
         """Their curves as one figure of matplotlib: the median over the runs of the mean return of each test, and a band from the
-        25th to the 75th percentile."""
+        25th to the 75th percentile. path: where to write it as well."""
         from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - the same
 
         curves, spec = [run.curve for run in self], self[0].spec
         low, middle, high = np.percentile([curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0)
         name = self._describe().replace(f" on {spec.task.name},", "")
-        return run_plot(CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high))
+        return run_plot(CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high)).saved(path)
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
