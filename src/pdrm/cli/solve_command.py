@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.k_commands import FURTHER, write_settings
 from pdrm.cli.output import Json, coloured, next_command, print_json, warn_of_task
 from pdrm.errors import BadSetting, StochasticMoves
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pdrm.analysis.solving import Solution
     from pdrm.machines.pushdown import PushdownRewardMachine
 
+SHORTEST = 0.5
+"""Seconds at least to see how long optimal play takes."""
 SHOWN = 10
 """Starts that are printed."""
 LONGEST_SHOWN = 12
@@ -43,6 +46,9 @@ def solve(
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
     from pdrm.analysis.solving import solve as find
+    from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+    from pdrm.analysis.sufficient_k.k_report import choose_settings, explain_settings
+    from pdrm.analysis.time_limit import limit_time
     from pdrm.task import Task
 
     task = Task(domain, machine)
@@ -64,7 +70,10 @@ def solve(
         asked = solution.record_at(
             first.s if state is None else state, first.u if machine_state is None else machine_state, symbols
         )
+    with limit_time(max(SHORTEST, seconds - (monotonic() - begun))):
+        followed = HighWitnesses(solution).follow_optimal()
     record = {**solution.record(), **({} if asked is None else {"asked": asked})}
+    record["optimal_steps"] = followed.steps if followed.ends else None
     record["seconds"] = round(monotonic() - begun, 3)
     record["step_limit"] = None
     record["warnings"] = warned
@@ -72,7 +81,10 @@ def solve(
         print_json(record)
         return
     _print(solution, record, asked)
-    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}")
+    settings = choose_settings(task.finite, followed)
+    if settings:
+        typer.echo(explain_settings(task.finite, followed, settings, FURTHER["setting"]))
+    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}{write_settings(settings)}")
 
 
 def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import (
+    Followed,
     HighWitnesses,
     compile_solver,
     estimate_seconds,
@@ -86,8 +87,6 @@ MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
 SHARED = 3
 """Looking for a pair of situations may take one of so many parts of the time that is left."""
-MOST_FOLLOWED = 5_000
-"""Steps at most that an optimal policy is followed, to see whether the domain's step limit cuts it off."""
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
 GIB = 2**30
@@ -309,14 +308,14 @@ class KSearch:
         late = LATE * min(self.plan.seconds, SECONDS if seconds is None else seconds)
         left = inf if seconds is None else begun + seconds - monotonic()
         with limit_time(max(late, min(self.plan.end - self.spent, left))):
-            longer = self._compare_to_step_limit()
+            followed = self._follow_optimal()
             gaps = self._measure_gaps(found)
         ended, beyond = (
             self.ended if self._ran and not self.stopped else STOPPED,
             answers.beyond if self.ks is None else None,
         )
         explored = max(self.explored, len(self.optimal.product))
-        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, longer)
+        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _answer(self, answers: _Answers) -> None:
@@ -338,11 +337,11 @@ class KSearch:
             answers.ask_higher(self._solved, every_state=self._every_state)
         answers.carry_over()
 
-    def _compare_to_step_limit(self) -> bool | None:
-        """Whether an optimal policy takes more steps from the start than the domain allows; None where it is not known."""
-        limit = self.task.finite.step_limit
+    def _follow_optimal(self) -> Followed | None:
+        """How long optimal play from the start takes, where the task is solved."""
         high = self._solved.high
-        return None if high is None or limit > MOST_FOLLOWED else high.goes_beyond(limit)
+        with limit_time(time_left() / 4):
+            return None if high is None else high.follow_optimal()
 
     def _measure_gaps(self, found: dict[int, dict[str, Answer]]) -> dict[int, Gap]:
         """What each k costs, by the explored product and, where moves are deterministic, by following policies as far as they go. What a policy gets
