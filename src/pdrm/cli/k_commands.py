@@ -20,7 +20,6 @@ from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError
 if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
     from pdrm.analysis.sufficient_k.k_report import KReport
-    from pdrm.analysis.sufficient_k.questions import Situation
     from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
@@ -209,14 +208,15 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report
+    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report, format_situation
+    from pdrm.analysis.sufficient_k.questions import is_certain
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
     shown = report.find_no(questions)
     if shown is not None:
         k, question = shown
-        witness = report.witness(k, question)
+        witness, luck = report.witness(k, question), not is_certain(report.optimal.product.domain)
         common = set(witness[0].actions).intersection(*(one.actions for one in witness))
         why = (
             "these look alike, and whatever is chosen for both fails later"
@@ -225,14 +225,7 @@ def _print(report: KReport, questions: list[str]) -> None:
         )
         typer.echo(f"\nwhy not {NAMES[question]} at k = {k}: {why}")
         for one in witness:
-            typer.echo(f"  {_words(one)}")
-
-
-def _words(one: Situation) -> str:
-    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
-    seen = " ".join(one.stack) or "(empty)"
-    did = f" (actions {' '.join(one.way)})" if one.way else ""
-    return f"after `{one.word or '(nothing)'}`{did}: {one.where}, {one.state}, stack {seen}; best: {best}"
+            typer.echo(f"  {format_situation(one, luck=luck)}")
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:

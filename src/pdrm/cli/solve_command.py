@@ -91,10 +91,31 @@ def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
     """A stack as it is given, top first. A bottom symbol that no rule removes lies under every stack: it is added where it was left out."""
     symbols, below = tuple(text.split()), machine.begin().after.stack
     rules = (rule for rule in machine.transitions if rule.looks_at(below[-1]))
-    if not below or symbols[-1:] == below[-1:] or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+    if not below or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+        return symbols
+    bottom, pushes = below[-1], _is_pushed(machine, below[-1])
+    if bottom in symbols[:-1] and not pushes:
+        fault = f"`{bottom}` is the bottom of every stack of `{machine.name}`, and stands above other symbols in --stack {text!r}"
+        raise BadSetting(fault, fix=f"top first, and `{bottom}` last: --stack {quote(_put_last(symbols, bottom))}")
+    if symbols[-1:] == below[-1:]:
         return symbols
     typer.echo(f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack", err=True)
     return (*symbols, below[-1])
+
+
+def _is_pushed(machine: PushdownRewardMachine, bottom: str) -> bool:
+    """Whether some rule puts the bottom symbol above others."""
+    begun = bottom in machine.begin().after.stack[:-1]
+    rules = ((rule, top) for rule in machine.transitions for top in machine.stack if rule.looks_at(top))
+    return begun or any(
+        bottom in (written if top != bottom else written[:-1])
+        for rule, top in rules
+        for written in [rule.replacement(top)]
+    )
+
+
+def _put_last(symbols: tuple[str, ...], bottom: str) -> str:
+    return " ".join([*(symbol for symbol in symbols if symbol != bottom), bottom])
 
 
 def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | None) -> None:

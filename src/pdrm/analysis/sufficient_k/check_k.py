@@ -283,12 +283,14 @@ class KSearch:
             self._enter("solving with the whole stack")
             with self._until(2 * SOLVE * self.plan.seconds):
                 self._solved.solve()
-        with suppress(TimeoutError):
+        try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
             with self._until(self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))):
                 self._explore(product, depth, known)
                 self._look_further(product, known)
+        except TimeoutError:
+            self.ended = TIME
         with suppress(TimeoutError), self._until(self.plan.follow):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
@@ -310,10 +312,9 @@ class KSearch:
         with limit_time(max(late, min(self.plan.end - self.spent, left))):
             followed = self._follow_optimal()
             gaps = self._measure_gaps(found)
-        ended, beyond = (
-            self.ended if self._ran and not self.stopped else STOPPED,
-            answers.beyond if self.ks is None else None,
-        )
+        ended = TIME if answers.cut_short else self.ended
+        ended = ended if self._ran and not self.stopped else STOPPED
+        beyond = answers.beyond if self.ks is None else None
         explored = max(self.explored, len(self.optimal.product))
         report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
         return replace(report, ended=DECIDED) if report.complete else report
@@ -532,6 +533,8 @@ class _Answers:
         self.found: dict[int, dict[str, Answer]] = {}
         self.high: HighWitnesses | None = None
         """What finds a no from the start far beyond the product, where the task is solved."""
+        self.cut: set[int] = set()
+        """The k for which time was up before something was decided."""
 
     @cached_property
     def beyond(self) -> int:
@@ -540,8 +543,9 @@ class _Answers:
 
     def at(self, k: int) -> dict[str, Answer]:
         """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
-        if len(self.found) > len(FIRST_KS) and time_left() <= 0:
-            self.found.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED)))
+        if len(self.found) > len(FIRST_KS) and time_left() <= 0 and k not in self.found:
+            self.found[k] = dict.fromkeys(QUESTIONS, Answer(UNDECIDED))
+            self.cut.add(k)
         before = {} if self.early is None else self.early.found.get(k, {})
         settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
         if k not in self.found:
@@ -554,7 +558,16 @@ class _Answers:
                     q: one if one.depth is None else empty or replace(one, vacuous=True) for q, one in answers.items()
                 }
             self.found[k] = answers
+            if time_left() <= 0 and answers["start"].verdict == UNDECIDED:
+                self.cut.add(k)
         return self.found[k]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether more time may decide what is undecided for some k."""
+        return any(
+            self.found[k]["start"].verdict == UNDECIDED or self.found[k]["start"].depth is not None for k in self.cut
+        )
 
     def _refuse_from_start(self, k: int) -> Answer | None:
         """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
@@ -686,7 +699,22 @@ class _Answers:
         if top >= len(FIRST_KS):
             for question in questions:
                 if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
-                    bisect_left(range(len(FIRST_KS), top), True, key=lambda k: self._enough(k, question))
+                    self._halve(question, len(FIRST_KS), top)
+
+    def _halve(self, question: str, low: int, high: int) -> None:
+        """Find the smallest k from `low` on that is enough, where `high` is. What is undecided takes all the time that it is given, so each k has a
+        share; then the first below those that are enough has half of what is left, and while it is enough, the next."""
+        while low < high:
+            k = (low + high) // 2
+            with limit_time(time_left() / ((high - low).bit_length() + 1)):
+                low, high = (low, k) if self._enough(k, question) else (k + 1, high)
+        while (k := high - 1) in self.cut and time_left() > 0:
+            self.cut.discard(k)
+            del self.found[k]
+            with limit_time(time_left() / 2):
+                if not self._enough(k, question):
+                    return
+            high = k
 
     def _enough(self, k: int, question: str) -> bool:
         answer = self.at(k)[question]

@@ -71,6 +71,8 @@ SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 """The colours of verdicts in a notebook."""
 ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STOPPED: ", then it was stopped"}
 """What ended it, as the report says it."""
+FOLDED, MANY_TIMES, LONGEST_FOLDED = 8, 4, 8
+"""Words that are folded: so many in a row at least, repeated so often at least, each time so many at most."""
 FIRST = 4
 """Without k given, all up to this are tried."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
@@ -192,13 +194,14 @@ class KReport:
                 f"there is no witness to draw: nothing was answered no for {asked}", fix="print the report"
             )
         at, about = chosen
+        luck = not is_certain(self.optimal.product.domain)
         drawn = [
             Drawn(
                 one.place,
                 one.state,
                 one.stack,
                 len(one.seen),
-                f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
+                _format_way(one, luck),
                 " or ".join(one.actions),
                 format_value(*one.value),
             )
@@ -647,6 +650,50 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         return f"no k up to {most} is enough; larger k cannot be judged: with more than {most} symbols all states asked about look different"
     first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
     return f"{first}undecided for k = {format_numbers(unknown)}; {_say_further(report, further)}"
+
+
+def format_situation(one: Situation, *, luck: bool) -> str:
+    """A situation of a witness in one line; `luck`: moves are random, so that its actions lead there only with some luck."""
+    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
+    did = f" ({_format_way(one, luck)})" if one.way else ""
+    stack = fold(one.stack) or "(empty)"
+    return (
+        f"after `{fold(one.word.split()) or '(nothing)'}`{did}: {one.where}, {one.state}, stack {stack}; best: {best}"
+    )
+
+
+def _format_way(one: Situation, luck: bool) -> str:
+    if one.way:
+        return f"actions {fold(one.way)}{', with some luck' * luck}"
+    return f"labels {fold(one.word.split())}" if one.word else "nothing"
+
+
+def fold(words: Sequence[str]) -> str:
+    """Words in a line, what is repeated often only once, with how often.
+
+    >>> fold("l l d u d u d u d u r".split()), fold(["apple"] * 9 + ["#"]), fold("d d d".split())
+    ('l l (d u) × 4 r', 'apple × 9 #', 'd d d')
+    """
+    parts, here = list[str](), 0
+    while here < len(words):
+        size, times = max(
+            ((size, _count_repeats(words, here, size)) for size in range(1, LONGEST_FOLDED + 1)),
+            key=lambda one: (one[0] * one[1] if one[1] >= MANY_TIMES else 0, -one[0]),
+        )
+        if size * times < FOLDED or times < MANY_TIMES:
+            size, times = 1, 1
+        said = " ".join(words[here : here + size])
+        parts.append(said if times == 1 else f"{said if size == 1 else f'({said})'} × {times}")
+        here += size * times
+    return " ".join(parts)
+
+
+def _count_repeats(words: Sequence[str], here: int, size: int) -> int:
+    """How often the words of a length are there in a row."""
+    first, times = words[here : here + size], 1
+    while words[here + times * size : here + (times + 1) * size] == first:
+        times += 1
+    return times
 
 
 def format_numbers(numbers: Iterable[int]) -> str:
