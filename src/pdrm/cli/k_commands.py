@@ -293,7 +293,7 @@ def verify(
 
     try:
         proof = load_certificate(certificate)
-        domain, own = find_files(proof, certificate.parent, domain, machine)
+        domain, own = find_files(proof, certificate, domain, machine)
         machine = None if own is None else str(own)
         task = Task(domain, machine)
         if proof.size > MANY and not as_json:
