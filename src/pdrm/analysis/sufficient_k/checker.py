@@ -285,17 +285,18 @@ def find_files(
     proof: Certificate | StackCertificate, path: Path, domain: str | None = None, machine: MachineLike | None = None
 ) -> tuple[str, MachineLike | None]:
     """The domain and the machine that a certificate is about: those given, else the files that it says are beside it, else by name."""
-    hints, found = proof.files if isinstance(proof.files, dict) else {}, dict[str, str]()
+    given = proof.files if isinstance(proof.files, dict) else {}
+    hints, found = {name: one for name, one in given.items() if isinstance(one, str)}, dict[str, str]()
     for name in ("domain", "machine"):
         hint = hints.get(name)
-        if isinstance(hint, str) and (file := path.parent / hint).is_file():
+        if hint is not None and (file := path.parent / hint).is_file():
             found[name] = os.path.relpath(file)
         elif name == "machine" and hint in catalogue_names():
             found[name] = str(hint)
     chosen = domain or found.get("domain", proof.domain)
     if chosen == proof.domain and chosen not in names():
         map_, task = (
-            Path(str(hints.get(name, other))).name for name, other in (("domain", "map.txt"), ("machine", "task.pdrm"))
+            Path(hints.get(name, other)).name for name, other in (("domain", "map.txt"), ("machine", "task.pdrm"))
         )
         missing = f", and there is no {path.parent / hints['domain']}" if "domain" in hints else ""
         fix = (
