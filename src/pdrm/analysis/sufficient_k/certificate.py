@@ -241,11 +241,8 @@ def load_certificate(path: str | Path) -> Certificate | StackCertificate:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return _check_costs(Certificate(**record))
     except MALFORMED as error:
-        why = (
-            "is not a certificate (not JSON, or damaged)"
-            if isinstance(error, ValueError)
-            else f"cannot be read: {error}"
-        )
+        foreign = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
+        why = "is not a certificate: it is not JSON, or damaged" if foreign else f"cannot be read: {error}"
         fix = f"make one: pdrm check-k DOMAIN --machine MACHINE --certificate {Path(path).with_suffix('.json').name}"
         raise BadCertificate(f"{path} {why}", fix=fix) from error
 

@@ -454,9 +454,10 @@ def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True) -> int | 
 def choose_settings(domain: FiniteDomain, followed: Followed | None) -> dict[str, float]:
     """What an agent must be given to learn in a domain where optimal play takes so long: nothing where its defaults will do.
 
-    >>> from pdrm.domains import paper_domain
-    >>> choose_settings(paper_domain("letter"), Followed(103, ends=True)), choose_settings(paper_domain("letter"), None)
-    ({'step_limit': 206}, {})
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint").finite
+    >>> choose_settings(paint, Followed(1003, ends=True)), choose_settings(paint, Followed(3, ends=True))
+    ({'step_limit': 2006}, {})
     """
     random = not is_certain(domain) and domain.name not in names()
     long = followed is not None and followed.ends and followed.exceeds(domain.step_limit)
