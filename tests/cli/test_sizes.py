@@ -22,7 +22,7 @@ def test_the_table(pdrm):
     assert outcome.code == 0
     assert "|S| = 42, |U| = 2, |Γ| = 2, m = 1, e = 0" in outcome.out
     assert "letter-cra" in outcome.out
-    assert outcome.err.splitlines()[-1] == "next: pdrm train letter --k 1"
+    assert outcome.err.splitlines()[-1] == "next: pdrm check-k letter"
     full = next(line for line in outcome.out.splitlines() if line.strip().startswith("full policy"))
     assert full.split()[-4:] == ["176,160,684", "352,321,452", "540", "-"]
 

@@ -107,7 +107,7 @@ def test_ones_own_domain_is_named(pdrm, tmp_path, monkeypatch):
     unnamed = pdrm("verify", lonely)
     assert unnamed.code == 2
     assert "it is about `room`" in unnamed.err
-    assert "--domain FILE --machine FILE" in unnamed.err
+    assert f"{lonely} --domain FOLDER/room.npz --machine FOLDER/fetch.pdrm" in unnamed.err
     for wrong in ([], {"domain": 3}, {"domain": "."}):  # a hint is no more than that
         changed(lonely, files=wrong)
         assert pdrm("verify", lonely).code == 2

@@ -96,7 +96,8 @@ def test_how_episodes_ended_says_which_were_cut_off(world):
     found = run.evaluate(episodes=7)
     assert (found["ends"], found["truncated"], found["success"]) == ({"cut off in go": 7}, 7, 0)
     assert repr(found) == (
-        "<Evaluation in hall: 7 episodes, mean return -2.25, mean length 9, success 0%; cut off in go: 7>"
+        "<Evaluation in hall: 7 episodes, mean return -2.25 (discounted by 0.99: -2.16207), mean length 9, success 0%; "
+        "cut off in go: 7>"
     )
     assert "cut off in go: 7" in found._repr_html_()
     assert json.loads(json.dumps(found)) == found

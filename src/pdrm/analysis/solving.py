@@ -227,6 +227,9 @@ class Solution:
             raise UnknownConfiguration(fault, fix=f"use a number: {', '.join(map(str, found[:NEAR]))}")
         near = get_close_matches(name, names, n=NEAR, cutoff=0.0)
         fault = f"no state of `{self.domain.name}` is called `{name}`"
+        if name in self._states:
+            fix = f"it is a state of the machine: --in {name}; in Python the second argument"
+            raise UnknownConfiguration(fault, fix=fix)
         raise UnknownConfiguration(
             fault, fix=f"the nearest: {'; '.join(near)}; or a number up to {self.domain.states - 1}"
         )

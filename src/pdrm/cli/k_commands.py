@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,9 @@ from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_com
 from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError
 
 if TYPE_CHECKING:
+    from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
     from pdrm.analysis.sufficient_k.k_report import KReport
-    from pdrm.analysis.sufficient_k.questions import Situation
+    from pdrm.task import Task
 
 # --- `pdrm check-k`: which top-k view of the stack is enough, with a witness for every no and a certificate for every yes.
 
@@ -35,8 +37,9 @@ FURTHER = {
     "stuck": "more --seconds are not likely to help: hardly any of these states was decided by exploring",
     "whole": "the whole stack (--k full)",
     "summary": "--agent summary, which acts on the whole stack",
+    "setting": "--{dashed} {value}",
 }
-"""What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
+"""What may decide what is undecided, by what ended the search; how to train with the whole stack; and how a setting is written."""
 QUICK = 3.0
 """Seconds before it is said that something is compiled."""
 LONGEST_TIME = 1e7
@@ -129,10 +132,15 @@ def check_k(
 def _options(**values: tuple[object, object]) -> str:
     """Options as they are given, without those that have their default."""
     return "".join(
-        f" --{name} {f'{value:g}' if isinstance(value, float) else quote(str(value))}"
+        f" --{name.replace('_', '-')} {f'{value:g}' if isinstance(value, float) else quote(str(value))}"
         for name, (value, default) in values.items()
         if value != default
     )
+
+
+def write_settings(settings: Mapping[str, float]) -> str:
+    """An agent's settings as options of `pdrm train`."""
+    return _options(**{name: (value, None) for name, value in settings.items()})
 
 
 def _check(most: int, seconds: float, draw: Path | None) -> None:
@@ -200,14 +208,15 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report
+    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report, format_situation
+    from pdrm.analysis.sufficient_k.questions import is_certain
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
     shown = report.find_no(questions)
     if shown is not None:
         k, question = shown
-        witness = report.witness(k, question)
+        witness, luck = report.witness(k, question), not is_certain(report.optimal.product.domain)
         common = set(witness[0].actions).intersection(*(one.actions for one in witness))
         why = (
             "these look alike, and whatever is chosen for both fails later"
@@ -216,14 +225,7 @@ def _print(report: KReport, questions: list[str]) -> None:
         )
         typer.echo(f"\nwhy not {NAMES[question]} at k = {k}: {why}")
         for one in witness:
-            typer.echo(f"  {_words(one)}")
-
-
-def _words(one: Situation) -> str:
-    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
-    seen = " ".join(one.stack) or "(empty)"
-    did = f" (actions {' '.join(one.way)})" if one.way else ""
-    return f"after `{one.word or '(nothing)'}`{did}: {one.where}, {one.state}, stack {seen}; best: {best}"
+            typer.echo(f"  {format_situation(one, luck=luck)}")
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
@@ -257,7 +259,7 @@ def _next(report: KReport, name: str, discount: str, questions: list[str]) -> No
 
     found = recommend(report, questions, FURTHER)
     how = f"--agent {found.agent}" if found.agent else f"--k {'full' if found.k is None else found.k}"
-    next_command(f"pdrm train {name} {how}{discount}")
+    next_command(f"pdrm train {name} {how}{discount}{write_settings(found.settings)}")
 
 
 def _with(machine: str | None) -> str:
@@ -268,6 +270,8 @@ def _with(machine: str | None) -> str:
 
 MANY = 20_000
 """States that take longer than a moment."""
+FOLLOWING = 5.0
+"""Seconds to see how long optimal play takes, for the training that is recommended."""
 
 
 def verify(
@@ -289,7 +293,7 @@ def verify(
 
     try:
         proof = load_certificate(certificate)
-        domain, own = find_files(proof, certificate.parent, domain, machine)
+        domain, own = find_files(proof, certificate, domain, machine)
         machine = None if own is None else str(own)
         task = Task(domain, machine)
         if proof.size > MANY and not as_json:
@@ -312,5 +316,20 @@ def verify(
     typer.echo(f"  {proof.size_text}, checked one by one")
     if proof.guesses:
         typer.echo(f"  {proof.describe_guesses()}")
+    how = _choose_agent(proof, task)
     own = _options(discount=(proof.discount, task.discount))
-    next_command(f"pdrm train {quote(domain)}{_with(machine)} --k {proof.k}{own}")
+    next_command(f"pdrm train {quote(domain)}{_with(machine)} {how}{own}")
+
+
+def _choose_agent(proof: Certificate | StackCertificate, task: Task) -> str:
+    """How to train with what is proved, as `pdrm check-k` recommends it."""
+    from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+    from pdrm.analysis.sufficient_k.k_report import choose_k, choose_settings
+    from pdrm.analysis.time_limit import limit_time
+
+    with limit_time(FOLLOWING):
+        high = HighWitnesses.of(task, proof.discount)
+        followed = None if high is None else high.follow_optimal()
+    k = choose_k(proof.k, task.finite, everywhere=proof.question != "start" and proof.depth is None)
+    how = "--agent summary" if k is None else f"--k {k}"
+    return how + write_settings(choose_settings(task.finite, followed))

@@ -57,7 +57,7 @@ def sizes(
     print_sizes(record)
     if output is not None:
         typer.echo(f"wrote {output}")
-    _next(task, found, machine, trained=bool(seen))
+    _next(task, found, machine)
 
 
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
@@ -205,11 +205,9 @@ def _seen_text(seen: list[dict[str, Any]]) -> str:
     )
 
 
-def _next(name: str, task: Task, machine: str | None, *, trained: bool) -> None:
+def _next(name: str, task: Task, machine: str | None) -> None:
     with_ = "" if machine is None else f" --machine {quote(machine)}"
     if task.domain.name == "all words":
         next_command("pdrm check {}", name)
-    elif trained:
-        next_command(f"pdrm check-k {quote(name)}{with_}")
     else:
-        next_command(f"pdrm train {quote(name)}{with_} --k 1")
+        next_command(f"pdrm check-k {quote(name)}{with_}")

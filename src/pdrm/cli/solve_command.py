@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.k_commands import FURTHER, write_settings
 from pdrm.cli.output import Json, coloured, next_command, print_json, warn_of_task
 from pdrm.errors import BadSetting, StochasticMoves
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pdrm.analysis.solving import Solution
     from pdrm.machines.pushdown import PushdownRewardMachine
 
+SHORTEST = 0.5
+"""Seconds at least to see how long optimal play takes."""
 SHOWN = 10
 """Starts that are printed."""
 LONGEST_SHOWN = 12
@@ -43,6 +46,9 @@ def solve(
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
     from pdrm.analysis.solving import solve as find
+    from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
+    from pdrm.analysis.sufficient_k.k_report import choose_settings, explain_settings
+    from pdrm.analysis.time_limit import limit_time
     from pdrm.task import Task
 
     task = Task(domain, machine)
@@ -64,7 +70,10 @@ def solve(
         asked = solution.record_at(
             first.s if state is None else state, first.u if machine_state is None else machine_state, symbols
         )
+    with limit_time(max(SHORTEST, seconds - (monotonic() - begun))):
+        followed = HighWitnesses(solution).follow_optimal()
     record = {**solution.record(), **({} if asked is None else {"asked": asked})}
+    record["optimal_steps"] = followed.steps if followed.ends else None
     record["seconds"] = round(monotonic() - begun, 3)
     record["step_limit"] = None
     record["warnings"] = warned
@@ -72,17 +81,41 @@ def solve(
         print_json(record)
         return
     _print(solution, record, asked)
-    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}")
+    settings = choose_settings(task.finite, followed)
+    if settings:
+        typer.echo(explain_settings(task.finite, followed, settings, FURTHER["setting"]))
+    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}{write_settings(settings)}")
 
 
 def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
     """A stack as it is given, top first. A bottom symbol that no rule removes lies under every stack: it is added where it was left out."""
     symbols, below = tuple(text.split()), machine.begin().after.stack
     rules = (rule for rule in machine.transitions if rule.looks_at(below[-1]))
-    if not below or symbols[-1:] == below[-1:] or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+    if not below or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+        return symbols
+    bottom, pushes = below[-1], _is_pushed(machine, below[-1])
+    if bottom in symbols[:-1] and not pushes:
+        fault = f"`{bottom}` is the bottom of every stack of `{machine.name}`, and stands above other symbols in --stack {text!r}"
+        raise BadSetting(fault, fix=f"top first, and `{bottom}` last: --stack {quote(_put_last(symbols, bottom))}")
+    if symbols[-1:] == below[-1:]:
         return symbols
     typer.echo(f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack", err=True)
     return (*symbols, below[-1])
+
+
+def _is_pushed(machine: PushdownRewardMachine, bottom: str) -> bool:
+    """Whether some rule puts the bottom symbol above others."""
+    begun = bottom in machine.begin().after.stack[:-1]
+    rules = ((rule, top) for rule in machine.transitions for top in machine.stack if rule.looks_at(top))
+    return begun or any(
+        bottom in (written if top != bottom else written[:-1])
+        for rule, top in rules
+        for written in [rule.replacement(top)]
+    )
+
+
+def _put_last(symbols: tuple[str, ...], bottom: str) -> str:
+    return " ".join([*(symbol for symbol in symbols if symbol != bottom), bottom])
 
 
 def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | None) -> None:

@@ -269,7 +269,6 @@ def evaluate(
 
     With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-seed0-…
     """
-    from pdrm.learning.curve import format_return
     from pdrm.learning.run import Run
 
     check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
@@ -285,8 +284,7 @@ def evaluate(
     for run, record in zip(found, records, strict=True):
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
-        means = f"mean return {format_return(record['mean_return'])}, mean length {record['mean_steps']:g}"
-        typer.echo(f"{episodes} episodes of {record['domain']}: {means}")
+        typer.echo(f"{episodes} episodes of {record['domain']}: {record.format_means()}")
         for line in record.lines():
             typer.echo(f"  {line}")
     next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,14 @@ class Evaluation(dict[str, Any]):
         return [f"{end if end.startswith(CUT_OFF) else ENDED + end}: {count}" for end, count in self["ends"].items()]
 
     def __repr__(self) -> str:
-        said = f"mean return {format_return(self['mean_return'])}, mean length {self['mean_steps']:g}, success {self['success']:.0%}"
+        said = f"{self.format_means()}, success {self['success']:.0%}"
         return f"<Evaluation in {self['domain']}: {self['episodes']} episodes, {said}; {', '.join(self.lines())}>"
+
+    def format_means(self) -> str:
+        """The mean return, what it is discounted (as an optimal value is), where that is known, and the mean length."""
+        worth = self.get("mean_discounted_return")
+        discounted = "" if worth is None else f" (discounted by {self['discount']:g}: {worth:.6g})"
+        return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import table  # noqa: PLC0415 - evaluating does not draw
@@ -48,6 +54,16 @@ class Evaluation(dict[str, Any]):
         heads = ["episodes", "mean return", "mean length", "success", "how they ended"]
         row = [str(self["episodes"]), format_return(self["mean_return"]), f"{self['mean_steps']:g}"]
         return table(heads, [[*row, f"{self['success']:.0%}", ", ".join(self.lines())]], range(4))
+
+
+def discount_rewards(moments: Sequence[Moment], discount: float) -> float:
+    """The discounted return of an episode. What is paid before the first action, and for it, counts in full, as in an optimal value.
+
+    >>> here = Configuration("u0", ("#",))
+    >>> discount_rewards([Moment(0, here, action, None, 1.0) for action in (None, 0, 0)], 0.5)
+    2.5
+    """
+    return sum(moment.reward * discount ** max(0, step - 1) for step, moment in enumerate(moments))
 
 
 class Player:

@@ -211,12 +211,14 @@ class Run:
         """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
 
         Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
+        `mean_discounted_return` (None for networks), with the agent's `discount`, is what to compare with an optimal value.
         """
-        from pdrm.learning.evaluation import CUT_OFF, Evaluation  # noqa: PLC0415 - with the readable policies
+        from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
 
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
+        discount, worth = float(self.spec.agent.discount), None
         if self.spec.agent.deep:
             returns, steps, ends, cut, more = self._play(episodes, seed)
         else:
@@ -224,6 +226,7 @@ class Run:
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
             returns, steps = [sum(moment.reward for moment in run) for run in runs], [len(run) - 1 for run in runs]
             ends, more = [run[-1].configuration.state for run in runs], {}
+            worth = float(np.mean([discount_rewards(run, discount) for run in runs]))
             cut = [trained.was_cut_off(run[-1]) for run in runs]
         named = Counter(f"{CUT_OFF}{end}" if short else end for end, short in zip(ends, cut, strict=True))
         return Evaluation(
@@ -231,6 +234,8 @@ class Run:
             seed=self.spec.seed,
             episodes=episodes,
             mean_return=float(np.mean(returns)),
+            mean_discounted_return=worth,
+            discount=discount,
             returns=returns,
             mean_steps=float(np.mean(steps)),
             success=float(find_successes(np.array(ends), self.spec.task.success).mean()),
@@ -401,10 +406,13 @@ class Runs(list[Run]):
 
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
+        worth = [one["mean_discounted_return"] for one in each]
         return Evaluation(
             domain=each[0]["domain"],
             seeds=[run.spec.seed for run in self],
             episodes=sum(one["episodes"] for one in each),
+            mean_discounted_return=None if None in worth else float(np.mean(worth)),
+            discount=each[0]["discount"],
             returns=[paid for one in each for paid in one["returns"]],
             **{name: float(np.mean([one[name] for one in each])) for name in ("mean_return", "mean_steps", "success")},
             ends=dict(ends.most_common()),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil, inf
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, State
 from pdrm.product.rationals import ExactSteps
 
 FIRST_ROOM = 1024
+FEW, MOST_GIB = 10_000, 64.0
+"""States that a search needs room for at least; and GiB that it makes sense to allow."""
 MEMORY = 4 * 2**30
 """Bytes that a product may take unless told otherwise."""
 
@@ -276,8 +279,13 @@ class FiniteProduct:
                 f"the product of `{self.domain.name}` and `{self.machine.name}` would not fit: {len(self):,} states after"
                 f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about {_format_count(estimate)}"
                 f" states, {_format_size(size)} of {_format_size(self.memory)} allowed",
-                fix="lower the depth or the height (--depth, --height), or allow more memory (--memory)",
+                fix=f"lower the depth or the height (--depth, --height), or allow more memory{self._name_memory(size)}",
             )
+
+    def _name_memory(self, size: float) -> str:
+        """How much would do, unless it is far too much: what is estimated, and what a few thousand states take at least."""
+        gib = ceil(100 * max(2 * size, FEW * self._bytes_each) / 2**30) / 100 if size < 2**60 else inf
+        return f": memory={gib:g} (--memory {gib:g})" if gib <= MOST_GIB else " (--memory)"
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
@@ -335,4 +343,7 @@ def _format_count(number: float) -> str:
 
 
 def _format_size(size: float) -> str:
-    return f"{size / 2**30:,.1f} GiB" if size < 2**60 else "more than a million TiB"
+    if size >= 2**60:
+        return "more than a million TiB"
+    unit, power = next(((unit, power) for unit, power in (("GiB", 30), ("MiB", 20)) if size >= 2**power), ("KiB", 10))
+    return f"{size / 2**power:,.1f} {unit}"

@@ -247,7 +247,10 @@ def load_certificate(path: str | Path) -> Certificate | StackCertificate:
             raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
         return _check_costs(Certificate(**record))
     except MALFORMED as error:
-        raise BadCertificate(f"{path} cannot be read: {error}", fix="make one with pdrm check-k") from error
+        foreign = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
+        why = "is not a certificate: it is not JSON, or damaged" if foreign else f"cannot be read: {error}"
+        fix = f"make one: pdrm check-k DOMAIN --machine MACHINE --certificate {Path(path).with_suffix('.json').name}"
+        raise BadCertificate(f"{path} {why}", fix=fix) from error
 
 
 FRACTION = re.compile(r"-?(\d{1,4300}|0x[0-9a-f]+)(/(\d{1,4300}|0x[0-9a-f]+))?", re.ASCII)

@@ -31,6 +31,7 @@ from pdrm.analysis.sufficient_k.certificate import StackCertificate
 from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import (
+    Followed,
     HighWitnesses,
     compile_solver,
     estimate_seconds,
@@ -86,8 +87,6 @@ MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
 SHARED = 3
 """Looking for a pair of situations may take one of so many parts of the time that is left."""
-MOST_FOLLOWED = 5_000
-"""Steps at most that an optimal policy is followed, to see whether the domain's step limit cuts it off."""
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
 GIB = 2**30
@@ -284,12 +283,14 @@ class KSearch:
             self._enter("solving with the whole stack")
             with self._until(2 * SOLVE * self.plan.seconds):
                 self._solved.solve()
-        with suppress(TimeoutError):
+        try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
             with self._until(self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))):
                 self._explore(product, depth, known)
                 self._look_further(product, known)
+        except TimeoutError:
+            self.ended = TIME
         with suppress(TimeoutError), self._until(self.plan.follow):
             further = replace(self.optimal, product=self.optimal.product.snapshot())
             self.optimal = follow_to_the_end(further, self.most)
@@ -309,14 +310,13 @@ class KSearch:
         late = LATE * min(self.plan.seconds, SECONDS if seconds is None else seconds)
         left = inf if seconds is None else begun + seconds - monotonic()
         with limit_time(max(late, min(self.plan.end - self.spent, left))):
-            longer = self._compare_to_step_limit()
+            followed = self._follow_optimal()
             gaps = self._measure_gaps(found)
-        ended, beyond = (
-            self.ended if self._ran and not self.stopped else STOPPED,
-            answers.beyond if self.ks is None else None,
-        )
+        ended = TIME if answers.cut_short else self.ended
+        ended = ended if self._ran and not self.stopped else STOPPED
+        beyond = answers.beyond if self.ks is None else None
         explored = max(self.explored, len(self.optimal.product))
-        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, longer)
+        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _answer(self, answers: _Answers) -> None:
@@ -338,11 +338,11 @@ class KSearch:
             answers.ask_higher(self._solved, every_state=self._every_state)
         answers.carry_over()
 
-    def _compare_to_step_limit(self) -> bool | None:
-        """Whether an optimal policy takes more steps from the start than the domain allows; None where it is not known."""
-        limit = self.task.finite.step_limit
+    def _follow_optimal(self) -> Followed | None:
+        """How long optimal play from the start takes, where the task is solved."""
         high = self._solved.high
-        return None if high is None or limit > MOST_FOLLOWED else high.goes_beyond(limit)
+        with limit_time(time_left() / 4):
+            return None if high is None else high.follow_optimal()
 
     def _measure_gaps(self, found: dict[int, dict[str, Answer]]) -> dict[int, Gap]:
         """What each k costs, by the explored product and, where moves are deterministic, by following policies as far as they go. What a policy gets
@@ -533,6 +533,8 @@ class _Answers:
         self.found: dict[int, dict[str, Answer]] = {}
         self.high: HighWitnesses | None = None
         """What finds a no from the start far beyond the product, where the task is solved."""
+        self.cut: set[int] = set()
+        """The k for which time was up before something was decided."""
 
     @cached_property
     def beyond(self) -> int:
@@ -541,8 +543,9 @@ class _Answers:
 
     def at(self, k: int) -> dict[str, Answer]:
         """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
-        if len(self.found) > len(FIRST_KS) and time_left() <= 0:
-            self.found.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED)))
+        if len(self.found) > len(FIRST_KS) and time_left() <= 0 and k not in self.found:
+            self.found[k] = dict.fromkeys(QUESTIONS, Answer(UNDECIDED))
+            self.cut.add(k)
         before = {} if self.early is None else self.early.found.get(k, {})
         settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
         if k not in self.found:
@@ -555,7 +558,16 @@ class _Answers:
                     q: one if one.depth is None else empty or replace(one, vacuous=True) for q, one in answers.items()
                 }
             self.found[k] = answers
+            if time_left() <= 0 and answers["start"].verdict == UNDECIDED:
+                self.cut.add(k)
         return self.found[k]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether more time may decide what is undecided for some k."""
+        return any(
+            self.found[k]["start"].verdict == UNDECIDED or self.found[k]["start"].depth is not None for k in self.cut
+        )
 
     def _refuse_from_start(self, k: int) -> Answer | None:
         """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
@@ -687,7 +699,22 @@ class _Answers:
         if top >= len(FIRST_KS):
             for question in questions:
                 if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
-                    bisect_left(range(len(FIRST_KS), top), True, key=lambda k: self._enough(k, question))
+                    self._halve(question, len(FIRST_KS), top)
+
+    def _halve(self, question: str, low: int, high: int) -> None:
+        """Find the smallest k from `low` on that is enough, where `high` is. What is undecided takes all the time that it is given, so each k has a
+        share; then the first below those that are enough has half of what is left, and while it is enough, the next."""
+        while low < high:
+            k = (low + high) // 2
+            with limit_time(time_left() / ((high - low).bit_length() + 1)):
+                low, high = (low, k) if self._enough(k, question) else (k + 1, high)
+        while (k := high - 1) in self.cut and time_left() > 0:
+            self.cut.discard(k)
+            del self.found[k]
+            with limit_time(time_left() / 2):
+                if not self._enough(k, question):
+                    return
+            high = k
 
     def _enough(self, k: int, question: str) -> bool:
         answer = self.at(k)[question]

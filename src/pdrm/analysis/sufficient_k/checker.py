@@ -268,11 +268,11 @@ def verify(
     """
     if isinstance(certificate, str | os.PathLike):
         path = Path(certificate)
-        proof, called, beside = load_certificate(path), str(path), path.parent
+        proof, called = load_certificate(path), str(path)
     else:
-        proof, called, beside = certificate, "the certificate", Path()
+        proof, called, path = certificate, "the certificate", Path("proof.json")
     if task is None:
-        task, machine = find_files(proof, beside, machine=machine)
+        task, machine = find_files(proof, path, machine=machine)
     where = task if isinstance(task, Task) and machine is None else Task(task, machine)
     try:
         check_certificate(where.finite, where.pushdown, proof)
@@ -282,20 +282,28 @@ def verify(
 
 
 def find_files(
-    proof: Certificate | StackCertificate, beside: Path, domain: str | None = None, machine: MachineLike | None = None
+    proof: Certificate | StackCertificate, path: Path, domain: str | None = None, machine: MachineLike | None = None
 ) -> tuple[str, MachineLike | None]:
     """The domain and the machine that a certificate is about: those given, else the files that it says are beside it, else by name."""
-    hints, found = proof.files if isinstance(proof.files, dict) else {}, dict[str, str]()
+    given = proof.files if isinstance(proof.files, dict) else {}
+    hints, found = {name: one for name, one in given.items() if isinstance(one, str)}, dict[str, str]()
     for name in ("domain", "machine"):
         hint = hints.get(name)
-        if isinstance(hint, str) and (file := beside / hint).is_file():
+        if hint is not None and (file := path.parent / hint).is_file():
             found[name] = os.path.relpath(file)
         elif name == "machine" and hint in catalogue_names():
             found[name] = str(hint)
     chosen = domain or found.get("domain", proof.domain)
     if chosen == proof.domain and chosen not in names():
-        fix = 'name its files: pdrm.verify("proof.json", "map.txt", "task.pdrm") (pdrm verify proof.json --domain FILE --machine FILE)'
-        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own", fix=fix)
+        map_, task = (
+            Path(hints.get(name, other)).name for name, other in (("domain", "map.txt"), ("machine", "task.pdrm"))
+        )
+        missing = f", and there is no {path.parent / hints['domain']}" if "domain" in hints else ""
+        fix = (
+            f"say where its files are: pdrm verify {path} --domain FOLDER/{map_} --machine FOLDER/{task} "
+            f'(in Python pdrm.verify("{path}", "FOLDER/{map_}", "FOLDER/{task}"))'
+        )
+        raise UnknownDomain(f"it is about `{proof.domain}`, a domain of your own{missing}", fix=fix)
     return chosen, found.get("machine") if machine is None else machine
 
 

@@ -51,6 +51,8 @@ RAISED = 20
 """Places from which circles are tried, for one k."""
 CIRCLES = 8
 """Circles that are tried from one place, and ways on from each."""
+MOST_FOLLOWED = 5_000
+"""Steps at most that an optimal policy is followed."""
 HIGHEST = 200
 """Symbols of a stack at most that moves in a circle make: judging higher ones takes long."""
 
@@ -68,6 +70,26 @@ class Place:
 
 
 Pair = tuple[Place, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How long optimal play from the start takes.
+
+    >>> Followed(103, ends=True).exceeds(60), Followed(50, ends=None).exceeds(60), Followed(8, ends=False).exceeds(60)
+    (True, None, True)
+    """
+
+    steps: int
+    """How many were followed, from the start from which it takes longest."""
+    ends: bool | None
+    """Whether it is over then; False: never, because it goes round in a circle. None: it was followed no further."""
+
+    def exceeds(self, limit: int) -> bool | None:
+        """Whether it takes more steps than so many; None where that is not known."""
+        if self.ends is False or self.steps > limit:
+            return True
+        return False if self.ends else None
 
 
 @dataclass(slots=True)
@@ -228,21 +250,21 @@ class HighWitnesses:
         values = self.solution.summaries.action_values(s, u, stack)
         return max(range(len(values)), key=lambda a: -inf if values[a] is None else values[a] or 0.0, default=0)
 
-    def goes_beyond(self, limit: int) -> bool | None:
-        """Whether an optimal policy is not over after so many steps, from some start; None where there is no time to follow it."""
-        actions = self.solution.domain.actions
+    def follow_optimal(self, most: int = MOST_FOLLOWED) -> Followed:
+        """Follow an optimal policy from each start, as far as it goes, so many steps at most, while there is time."""
+        actions, longest = self.solution.domain.actions, 0
         for start in self.starts():
             place: Place | None = start
-            for _ in range(limit):
-                if place is None:
-                    break
-                if time_left() <= 0:
-                    return None
-                here = replace(place, way=())
-                place = self.walk(here, (actions.index(self.find_actions(here)[0]),))
-            if place is not None:
-                return True
-        return False
+            met = set[Place]()
+            while place is not None:
+                if len(met) == most or place in met or time_left() <= 0:
+                    endless = place in met
+                    return Followed(max(longest, len(met)), ends=False if endless else None)
+                met.add(place)
+                after = self.walk(place, (actions.index(self.find_actions(place)[0]),))
+                place = None if after is None else replace(after, way=())
+            longest = max(longest, len(met))
+        return Followed(longest, ends=True)
 
     def find_from_start(self, k: int) -> tuple[Situation, ...] | None:
         """Situations that prove that no k-policy is optimal from the start, if that is found in time: whatever may be best on the way from one

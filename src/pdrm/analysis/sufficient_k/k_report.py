@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from pdrm.analysis.optimal import Optimal, find_optimal
 from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
 from pdrm.analysis.sufficient_k.from_start import class_of
+from pdrm.analysis.sufficient_k.high_witness import Followed
 from pdrm.analysis.sufficient_k.k_gap import Gap
 from pdrm.analysis.sufficient_k.questions import (
     NO,
@@ -31,6 +32,8 @@ from pdrm.analysis.sufficient_k.questions import (
     is_certain,
 )
 from pdrm.analysis.time_limit import limit_time
+from pdrm.domains import names
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, did_you_mean
 from pdrm.product.finite_product import FiniteProduct
 
@@ -41,7 +44,11 @@ DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explore
 """What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
-WHOLE, SUMMARY, STUCK = "whole", "summary", "stuck"
+WHOLE, SUMMARY, STUCK, SETTING = "whole", "summary", "stuck", "setting"
+ROOM = 2
+"""In training, how many times as many steps are allowed as optimal play takes: while it learns, an agent takes more."""
+WITH_CHANCE = {"learning_rate": 0.1, "epsilon_least": 0.1, "episodes": 50_000}
+"""Settings of a table in a domain of one's own whose moves are random: a large rate forgets what is rare, and what is rare must be met."""
 SMALL_LOSS, NEAR_LOSS, NO_LOSS = 0.01, 0.1, 1e-9
 """A k that is not known to be enough is worth a try where it loses at most this share of the value; one that is enough near the start,
 where it loses at most the second; less than the third is none."""
@@ -57,12 +64,15 @@ FURTHER = {
     STUCK: "more time is not likely to help: hardly any of these states was decided by exploring",
     WHOLE: 'the whole stack (k="full")',
     SUMMARY: "the agent pdrm.Summary(), which acts on the whole stack",
+    SETTING: "{name}={value}",
 }
-"""What may decide what is undecided, by what ended the search; and how to train with the whole stack."""
+"""What may decide what is undecided, by what ended the search; how to train with the whole stack; and how a setting is written."""
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 """The colours of verdicts in a notebook."""
 ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STOPPED: ", then it was stopped"}
 """What ended it, as the report says it."""
+FOLDED, MANY_TIMES, LONGEST_FOLDED = 8, 4, 8
+"""Words that are folded: so many in a row at least, repeated so often at least, each time so many at most."""
 FIRST = 4
 """Without k given, all up to this are tried."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
@@ -92,8 +102,8 @@ class KReport:
     """States explored in all; the answers rest on those that there was time to judge, which are the product's."""
     short: bool = False
     """Whether fewer states were asked about than were meant, because time was up."""
-    over_limit: bool | None = None
-    """Whether an optimal policy takes more steps from the start than the domain's step limit, which is not part of the problem; None: not known."""
+    followed: Followed | None = None
+    """How long optimal play from the start takes, where the task was solved."""
 
     def __str__(self) -> str:
         return "\n".join(format_report(self))
@@ -132,6 +142,16 @@ class KReport:
         """The interval of the optimal value from the start."""
         low, high = self.optimal.values.at_start(self.optimal.product)
         return (low, high) if self.solved is None else (max(low, self.solved[0]), min(high, self.solved[1]))
+
+    @property
+    def over_limit(self) -> bool | None:
+        """Whether optimal play from the start takes more steps than the domain's step limit, which is not part of the problem; None: not known."""
+        return None if self.followed is None else self.followed.exceeds(self.optimal.product.domain.step_limit)
+
+    @property
+    def optimal_steps(self) -> int | None:
+        """The steps that optimal play from the start takes at most; None where that is not known, or it never ends."""
+        return None if self.followed is None or not self.followed.ends else self.followed.steps
 
     def smallest(self, question: str, depth: int | None = None) -> int | None:
         """The smallest k that is proved enough for all states; with a `depth`, at least for those within so many steps of the start.
@@ -174,13 +194,14 @@ class KReport:
                 f"there is no witness to draw: nothing was answered no for {asked}", fix="print the report"
             )
         at, about = chosen
+        luck = not is_certain(self.optimal.product.domain)
         drawn = [
             Drawn(
                 one.place,
                 one.state,
                 one.stack,
                 len(one.seen),
-                f"actions {' '.join(one.way)}" if one.way else f"labels {one.word}" if one.word else "nothing",
+                _format_way(one, luck),
                 " or ".join(one.actions),
                 format_value(*one.value),
             )
@@ -275,6 +296,7 @@ class KReport:
             "value_from_start": list(self.value_from_start),
             "step_limit": product.domain.step_limit,
             "over_limit": self.over_limit,
+            "optimal_steps": self.optimal_steps,
             "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
             "depths": {
                 str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
@@ -361,6 +383,8 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
     longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
     width = max(18, 2 + longest)
     far = f"all {count}" if found.depth is None else f"{count} within {_count(found.depth, 'step')}"
+    if found.depth == 0 and list(questions) == ["start"]:
+        far = _count(len(found.asked), "start")
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
         f"no step limit{beyond}",
@@ -372,10 +396,10 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
         cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
         rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report.loss(k)[1], report._scale))
     said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
-    return [*rows, *explain_rows(report), "", *said, f"so: {recommend(report, questions, further).text}"]
+    return [*rows, *explain_rows(report, questions), "", *said, f"so: {recommend(report, questions, further).text}"]
 
 
-def explain_rows(report: KReport) -> list[str]:
+def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[str]:
     """What needs an explanation: rows for larger k, where they were not asked for; a yes that says nothing; a step limit that cuts off."""
     notes = []
     larger = [k for k in report.answers if k > FIRST] if report.beyond is not None else []
@@ -384,13 +408,18 @@ def explain_rows(report: KReport) -> list[str]:
         why = "the first with which none" if last == report.beyond else "the largest with which some"
         halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
         notes.append(f"(k = {last}: {why} of the states asked about look alike{halved})")
-    if any(answer.vacuous for found in report.answers.values() for answer in found.values()):
+    if any(found[question].vacuous for found in report.answers.values() for question in questions):
         notes.append("(vacuous: no two of these states look alike with k symbols, so this yes says nothing)")
+    domain = report.optimal.product.domain
     if report.over_limit:
-        limit = report.optimal.product.domain.step_limit
         notes.append(
-            f"(in training an episode is cut off after {limit:,} steps, and the optimal policy is not over by then: "
+            f"(in training an episode is cut off after {domain.step_limit:,} steps, and optimal play is not over by then: "
             "which k is enough may be different there)"
+        )
+    elif report.over_limit is None and not is_certain(domain):
+        notes.append(
+            f"(in training an episode is cut off after {domain.step_limit:,} steps; moves are random, and it is not known how long optimal "
+            "play takes: where many episodes end cut off, raise the step limit)"
         )
     return notes
 
@@ -412,6 +441,44 @@ class Recommendation:
     """The agent for it, where it is a certain one: "summary" acts on the whole stack, and needs deterministic moves."""
     relies_on: tuple[int, str] | None = None
     """The k and the question whose yes it relies on; `KReport.certificate` of these is its proof. None: on no yes."""
+    settings: dict[str, float] = field(default_factory=dict)
+    """Settings of the agent without which it would not learn this: a longer step limit, or a smaller learning rate."""
+
+
+def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True) -> int | None:
+    """The symbols to train with, where k are enough: at least one, unless they are everywhere; None: the whole stack, by a summary."""
+    k = k if everywhere else max(1, k)
+    return None if k > MOST_TO_LEARN and is_certain(domain) else k
+
+
+def choose_settings(domain: FiniteDomain, followed: Followed | None) -> dict[str, float]:
+    """What an agent must be given to learn in a domain where optimal play takes so long: nothing where its defaults will do.
+
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint").finite
+    >>> choose_settings(paint, Followed(1003, ends=True)), choose_settings(paint, Followed(3, ends=True))
+    ({'step_limit': 2006}, {})
+    """
+    random = not is_certain(domain) and domain.name not in names()
+    long = followed is not None and followed.ends and followed.exceeds(domain.step_limit)
+    return (WITH_CHANCE if random else {}) | ({"step_limit": ROOM * followed.steps} if followed and long else {})
+
+
+def explain_settings(
+    domain: FiniteDomain, followed: Followed | None, settings: Mapping[str, float], setting: str = FURTHER[SETTING]
+) -> str:
+    """Why these settings are needed, in sentences; `setting`: how one is written."""
+    said = {
+        name: setting.format(name=name, dashed=name.replace("_", "-"), value=value) for name, value in settings.items()
+    }
+    limit = said.pop("step_limit", None)
+    why = [f"Moves are random, so learn slowly: {' '.join(said.values())}"] if said else []
+    if limit is not None and followed is not None:
+        why.append(
+            f"Optimal play takes {_count(followed.steps, 'step')}, and in training an episode is cut off after {domain.step_limit:,}: "
+            f"raise `step_limit` ({limit})"
+        )
+    return ". ".join(why)
 
 
 def recommend(
@@ -420,11 +487,16 @@ def recommend(
     """Say which k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn: a 0-policy has
     one row for all stacks, and their values chase each other. So it is 0 only where that is enough everywhere."""
     found = _choose(report, questions, further)
-    if found.k is not None and found.k > MOST_TO_LEARN and is_certain(report.optimal.product.domain):
+    if found.k is not None and choose_k(found.k, report.optimal.product.domain) is None:
         why = found.text.partition(": ")[2].partition(". If ")[0]
         text = f"train with {further[SUMMARY]}. (A table for k = {found.k} is too large to learn with; but {why})"
         found = Recommendation(None, "nothing", 0.0, text, SUMMARY)
-    bound = report.optimal.product.bound
+    product = report.optimal.product
+    settings = choose_settings(product.domain, report.followed)
+    if settings:
+        why = explain_settings(product.domain, report.followed, settings, further[SETTING])
+        found = replace(found, settings=settings, text=f"{found.text}. {why}")
+    bound = product.bound
     if bound.height is None or bound.rule == "open":
         return found
     cap = f"This is about the task capped at {_count(bound.height, 'symbol')} ({bound.rule} beyond); training has no such cap"
@@ -464,11 +536,11 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
         loss = min((one for other, one in known.items() if other <= k), default=None)
         if loss is not None and loss <= NEAR_LOSS * report._scale:
             text = (
-                f"train with k = {k}: proved enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
+                f"train with k = {k}: {_say_near(report, proof[0], near)}{_say_why(k, proof[0])}; "
                 f"it loses {_format_share(report, loss)}. If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
             )
             return Recommendation(k, DEPTH, loss, text, relies_on=proof)
-        enough = f"k = {k} is enough within {_count(near.depth or 0, 'step')} of the start, not beyond; "
+        enough = f"{_say_near(report, proof[0], near)}; "
     small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
     if small is not None:
         text = (
@@ -482,6 +554,12 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
     return Recommendation(
         None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""), SUMMARY if certain else None
     )
+
+
+def _say_near(report: KReport, k: int, answer: Answer) -> str:
+    """What a yes for near states says."""
+    beyond = "not beyond" if report.answers[k]["start"].verdict == NO else "beyond is not known"
+    return f"k = {k} is proved enough within {_count(answer.depth or 0, 'step')} of the start ({beyond})"
 
 
 def _name_policy(k: int) -> str:
@@ -519,7 +597,7 @@ def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
 def _bound_loss(report: KReport, k: int) -> float | None:
     """What the best k-policy loses at most, where that is known."""
     _, high = report.loss(k)
-    return None if high > report._scale else high
+    return None if high > report._scale * (1 + NO_LOSS) else high
 
 
 def _format_share(report: KReport, loss: float) -> str:
@@ -575,6 +653,50 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     return f"{first}undecided for k = {format_numbers(unknown)}; {_say_further(report, further)}"
 
 
+def format_situation(one: Situation, *, luck: bool) -> str:
+    """A situation of a witness in one line; `luck`: moves are random, so that its actions lead there only with some luck."""
+    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
+    did = f" ({_format_way(one, luck)})" if one.way else ""
+    stack = fold(one.stack) or "(empty)"
+    return (
+        f"after `{fold(one.word.split()) or '(nothing)'}`{did}: {one.where}, {one.state}, stack {stack}; best: {best}"
+    )
+
+
+def _format_way(one: Situation, luck: bool) -> str:
+    if one.way:
+        return f"actions {fold(one.way)}{', with some luck' * luck}"
+    return f"labels {fold(one.word.split())}" if one.word else "nothing"
+
+
+def fold(words: Sequence[str]) -> str:
+    """Words in a line, what is repeated often only once, with how often.
+
+    >>> fold("l l d u d u d u d u r".split()), fold(["apple"] * 9 + ["#"]), fold("d d d".split())
+    ('l l (d u) × 4 r', 'apple × 9 #', 'd d d')
+    """
+    parts, here = list[str](), 0
+    while here < len(words):
+        size, times = max(
+            ((size, _count_repeats(words, here, size)) for size in range(1, LONGEST_FOLDED + 1)),
+            key=lambda one: (one[0] * one[1] if one[1] >= MANY_TIMES else 0, -one[0]),
+        )
+        if size * times < FOLDED or times < MANY_TIMES:
+            size, times = 1, 1
+        said = " ".join(words[here : here + size])
+        parts.append(said if times == 1 else f"{said if size == 1 else f'({said})'} × {times}")
+        here += size * times
+    return " ".join(parts)
+
+
+def _count_repeats(words: Sequence[str], here: int, size: int) -> int:
+    """How often the words of a length are there in a row."""
+    first, times = words[here : here + size], 1
+    while words[here + times * size : here + (times + 1) * size] == first:
+        times += 1
+    return times
+
+
 def format_numbers(numbers: Iterable[int]) -> str:
     """Numbers in order, three or more neighbours as one run.
 
@@ -609,4 +731,6 @@ def _format_answer(answer: Answer) -> str:
 def _format_loss(high: float, scale: float) -> str:
     if high <= NO_LOSS * scale:
         return "0"
-    return "not known" if high > scale else f"at most {high:.6g}"
+    if high > scale * (1 + NO_LOSS):
+        return "not known"
+    return f"at most {high:.6g}{' (all of it)' * (high >= scale * (1 - NO_LOSS))}"
