@@ -11,7 +11,7 @@ import pytest
 import pdrm
 from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadSetting, BadStudy, NotHere, TaskWarning, WrongKind
+from pdrm.errors import BadSetting, NotHere, TaskWarning, UnknownChoice, WrongKind
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 SHORT = {"episodes": 200, "k": 0}
@@ -37,7 +37,7 @@ def test_machine_success_and_seeds_are_given_as_on_the_command_line(world):
     assert [spec.task for _, _, spec in study.runs()] == [run.spec.task for run in runs]
     with pytest.raises(BadSetting, match="both `seed` and `seeds`"):
         pdrm.train(world, machine=TASK, seed=3, seeds=2)
-    with pytest.raises(BadStudy, match="not a final state"):
+    with pytest.raises(UnknownChoice, match="not a final state"):
         pdrm.train(world, machine=TASK, success="home")
     with pytest.raises(BadSetting, match="called `discount` here"):
         pdrm.train(world, pdrm.QLearning(), machine=TASK, gamma=0.9)
