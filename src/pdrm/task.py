@@ -106,7 +106,7 @@ class Task(Displayed):
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
             beside = find_beside(self.domain) or "task.pdrm"
-            fix = f"give one: machine={beside!r} (--machine {quote(beside)})"
+            fix = f'give one: machine="{beside}" (--machine {quote(beside)})'
             raise NoMachine(f"domain `{self.name}` comes with no machine", fix=fix)
         self.machine = given
         self._check_labels()
@@ -258,7 +258,7 @@ class Task(Displayed):
         fault = f"machine `{self.machine.name}` seems to belong to another domain: it has {count} of the {emitted} events that `{self.name}` emits, and lacks {named}"
         fix = f"give a machine whose `events` line has {named}"
         if beside := find_beside(self.domain):
-            fix = f"{beside} has these events: machine={beside!r} (--machine {quote(beside)})"
+            fix = f'{beside} has these events: machine="{beside}" (--machine {quote(beside)})'
         where = self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
         return UnknownEvent(fault, where=where, fix=fix, word=unknown[0])
 
@@ -397,13 +397,13 @@ MOST_BESIDE = 10
 
 def find_beside(domain: Domain) -> str:
     """The first machine file beside a domain's map that knows all its events; nothing where there is none."""
-    if not isinstance(domain, FiniteDomain):
+    if not isinstance(domain, FiniteDomain) or not domain.events:  # any machine knows all of no events
         return ""
     maps = {Path(where.file) for where in domain.sources.values()}
     for path in sorted(path for one in maps if one.is_file() for path in one.parent.glob("*.pdrm"))[:MOST_BESIDE]:
         with suppress(PdrmError):
             if set(domain.events) <= set(load(path).events):
-                return str(path)
+                return path.as_posix()
     return ""
 
 
