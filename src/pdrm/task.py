@@ -258,7 +258,7 @@ class Task(Displayed):
         fault = f"machine `{self.machine.name}` seems to belong to another domain: it has {count} of the {emitted} events that `{self.name}` emits, and lacks {named}"
         fix = f"give a machine whose `events` line has {named}"
         if beside := find_beside(self.domain):
-            fix = f'{beside} has these events: machine="{beside}" (--machine {quote(beside)})'
+            fix = f'use {beside}, which has these events: machine="{beside}" (--machine {quote(beside)})'
         where = self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
         return UnknownEvent(fault, where=where, fix=fix, word=unknown[0])
 
