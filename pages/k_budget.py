@@ -266,7 +266,7 @@ def write_lines(record: dict[str, Any]) -> str:
     for which in ("now", "before"):
         for group, said in GROUPS.items() if which in record else ():
             shares = "".join(f" {share:.1%} |" for share in decided(record, which, group))
-            version = "" if which == "now" else f", before ({record['before_commit']})"
+            version = "" if which == "now" else ", an earlier version"
             table.append(f"| {said}{version} |{shares}")
     compared = [name for name in record["tasks"] if is_compared(name)]
     given = ", ".join(f"{budget:g}" for budget in budgets)
@@ -283,8 +283,8 @@ def write_lines(record: dict[str, Any]) -> str:
         said += f" {none} of the tasks is refused at once, because one step of its machine can take any number of silent moves (`pdrm explain E1002`)."
     if "before" in record:
         caps, unread = ", ".join(f"{cap:,}" for cap in CAPS), len(compared) - len(record["before_tasks"])
-        said += f" Earlier versions had a cap of states and no budget: each of {caps} was tried, and the best answer that was ready counts"
-        said += f"; {unread} machines that they could not read are left out of all lines." if unread else "."
+        said += f" The earlier version (commit {record['before_commit']}) had a limit of states and no budget: each of {caps} was tried, and the best answer that was ready counts"
+        said += f"; {unread} machines that it could not read are left out of all lines." if unread else "."
     lines = [
         BEGIN,
         first,

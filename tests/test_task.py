@@ -12,6 +12,7 @@ from pdrm.errors import (
     BadSetting,
     CannotTranslate,
     ImpossibleLabel,
+    NoMachine,
     PdrmError,
     SeveralErrors,
     UnknownChoice,
@@ -117,10 +118,27 @@ def test_a_domain_emits_what_the_machine_can_read(folder):
         (folder / "wrong.txt").write_text(mended if "bump" not in line else MAP.replace(before, f"{line}\n{before}"))
         assert Task(folder / "wrong.txt", machine)
     with pytest.raises(SeveralErrors) as several:  # no map, so no place; all of them at once
-        Task("letter", "anbn")
+        Task("letter", "events Ax Bx Cx\nstart u\notherwise stay 0\nu -> u : Ax | Bx | Cx, 1")
     assert [error.code for error in several.value.errors] == ["E0202"] * 3
     with pytest.raises(ImpossibleLabel):
         Task("maze-5x5", "events u d l r t x\nexclusive r t\nstart s\notherwise stay 0\ns -> s : t, 1")
+
+
+def test_a_machine_of_another_map_is_called_one_and_the_right_one_is_named(folder):
+    """And so is a machine beside a map that comes without one; of several files, one that can be read and knows every event."""
+    (folder / "yard.txt").write_text("place t tree\nplace h house\nplace w well\nstep_limit 9\n@twh\n")
+    (folder / "a.pdrm").write_text("events tree\nthis is no machine")
+    (folder / "other.pdrm").write_text(MACHINE)
+    with pytest.raises(UnknownEvent) as caught:
+        Task(folder / "yard.txt", folder / "other.pdrm")
+    assert ".pdrm" not in caught.value.fix
+    (folder / "yard.pdrm").write_text(MACHINE.replace("key", "tree").replace("events tree", "events tree house well"))
+    for machine, kind in ((folder / "other.pdrm", UnknownEvent), (None, NoMachine)):
+        with pytest.raises(kind) as caught:
+            Task(folder / "yard.txt", machine)
+        named = caught.value.fix.partition("--machine ")[2].removesuffix(")")
+        assert named == str(folder / "yard.pdrm")
+        assert Task(folder / "yard.txt", named)
 
 
 def test_continuous_worlds():

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.array_domain import domain_bytes
@@ -24,6 +26,7 @@ from pdrm.errors import (
     CannotTranslate,
     DoesNotApply,
     NoMachine,
+    PdrmError,
     UnknownChoice,
     UnknownEvent,
     WrongKind,
@@ -102,9 +105,9 @@ class Task(Displayed):
         own = None if self.domain.machine is None else catalogue(self.domain.machine)
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
-            raise NoMachine(
-                f"domain `{self.name}` comes with no machine", fix='give one: machine="task.pdrm" (--machine task.pdrm)'
-            )
+            beside = find_beside(self.domain) or "task.pdrm"
+            fix = f'give one: machine="{beside}" (--machine {quote(beside)})'
+            raise NoMachine(f"domain `{self.name}` comes with no machine", fix=fix)
         self.machine = given
         self._check_labels()
         self.text = None if given == own else to_text(given)
@@ -236,9 +239,28 @@ class Task(Displayed):
     def _check_labels(self) -> None:
         """Raise unless the machine can read every label that the domain can emit; where a map names the event, with its line."""
         emitted, known = frozenset[str]().union(*self.labels), frozenset(self.machine.events)
-        raise_all(self._explain_unknown(event) for event in sorted(emitted - known))
+        unknown = sorted(emitted - known)
+        strange = [event for event in unknown if not self._is_like_one(event)]
+        if len(strange) > max(1, len(emitted) / 2):
+            raise self._explain_strange(unknown, len(emitted))
+        raise_all(self._explain_unknown(event) for event in unknown)
         for label in self.labels:
             self.machine.alphabet.check(label)
+
+    def _is_like_one(self, event: str) -> bool:
+        """Whether an event that the machine does not have is spelt like one that it has, or begins one that the domain never emits."""
+        return bool(name_alike(event, self.machine.events)) or any(one.startswith(event) for one in self.unheard_events)
+
+    def _explain_strange(self, unknown: Sequence[str], emitted: int) -> UnknownEvent:
+        """The error that the machine knows so few of the domain's events that another one must be meant."""
+        named = ", ".join(f"`{event}`" for event in unknown[:6]) + ", …" * (len(unknown) > 6)
+        count = "none" if len(unknown) == emitted else f"only {emitted - len(unknown)}"
+        fault = f"machine `{self.machine.name}` seems to belong to another domain: it has {count} of the {emitted} events that `{self.name}` emits, and lacks {named}"
+        fix = f"give a machine whose `events` line has {named}"
+        if beside := find_beside(self.domain):
+            fix = f'use {beside}, which has these events: machine="{beside}" (--machine {quote(beside)})'
+        where = self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
+        return UnknownEvent(fault, where=where, fix=fix, word=unknown[0])
 
     def _explain_unknown(self, event: str) -> UnknownEvent:
         """The error that the domain emits an event that the machine does not have, and the line to write instead."""
@@ -367,6 +389,22 @@ def suggest_domain(given: Any) -> str:  # noqa: ANN401 - anything that is no dom
     first = "" if product else "env = pdrm.wrap(env, machine, labels, flatten=True)\n       "
     agent = f'stable_baselines3.PPO("{"MultiInputPolicy" if named else "MlpPolicy"}", env).learn(100_000)'
     return f"it has no transition table, so train it with Stable-Baselines3:\n       {first}{agent}"
+
+
+MOST_BESIDE = 10
+"""Files that are tried to find a machine that fits a map."""
+
+
+def find_beside(domain: Domain) -> str:
+    """The first machine file beside a domain's map that knows all its events; nothing where there is none."""
+    if not isinstance(domain, FiniteDomain) or not domain.events:  # any machine knows all of no events
+        return ""
+    maps = {Path(where.file) for where in domain.sources.values()}
+    for path in sorted(path for one in maps if one.is_file() for path in one.parent.glob("*.pdrm"))[:MOST_BESIDE]:
+        with suppress(PdrmError):
+            if set(domain.events) <= set(load(path).events):
+                return path.as_posix()
+    return ""
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:

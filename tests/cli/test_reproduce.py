@@ -95,7 +95,10 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     assert outcome.code == 0
     assert f"wrote {out / 'curves.svg'}\nwrote {out / 'index.html'}\n" in outcome.out
     assert {name: (out / name).read_bytes() for name in drawn} == drawn
-    assert "| `maze-5x5` | 2/2 | 0/2 |" in pdrm("report", "-o", out, "--markdown").out
+    for named in (("-o", out), (out, "-o", tmp_path / "other")):
+        assert "| `maze-5x5` | 2/2 | 0/2 |" in pdrm("report", *named, "--markdown").out
+    assert pdrm("report", out / "runs", "-o", tmp_path / "plain").code == 0  # a folder of runs that keeps no study
+    assert (tmp_path / "plain/index.html").exists()
 
 
 def test_no_time_is_guessed_before_anything_is_known(pdrm, study, tmp_path):

@@ -113,6 +113,8 @@ def test_a_python_file_sets_study(tmp_path):
         ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 17, "learning_rate"),
         ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 17, "rate"),
         ('machine = "task.pdrm"', 'machine = "no.pdrm"', 22, "no.pdrm"),
+        ('machine = "task.pdrm"', 'machine = "task.pdrm"\nsuccess = "dome"', 23, "`dome` is not a final state"),
+        ('success = "u2"', 'success = "u7"', 8, "`u7` is not a final state"),
         ('name = "1-pdRM"', 'name = "cra-q full"', 6, "lines of panel"),
         ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
     ],

@@ -28,7 +28,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.report.build import write_report
 
-DOCS = (Path(__file__).parents[2] / "docs" / "deep.md").read_text()
+DOCS = (Path(__file__).parents[2] / "docs" / "water.md").read_text()
 LINES = [(study, panel, line) for study in DEEP for panel in study.panels for line in panel.lines]
 
 

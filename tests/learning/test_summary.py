@@ -83,8 +83,9 @@ def test_a_damaged_policy_is_refused(run, tmp_path):
 
 
 def test_what_it_cannot_learn_is_refused():
-    with pytest.raises(StochasticMoves):
+    with pytest.raises(StochasticMoves) as raised:
         pdrm.train("letter", pdrm.Summary(episodes=1))
+    assert "--agent cprm" in raised.value.fix
     with pytest.raises(BadSetting, match="whole stack"):
         pdrm.Summary(k=1)
     with pytest.raises(BadSetting, match="below 1"):

@@ -207,6 +207,9 @@ def test_a_rule_that_puts_symbols_below_the_bottom():
     for rules, push in after.items():
         found = [one for one in said(f"{HEAD}otherwise stay -1\n{rules}\n") if one[0] == "W0614"]
         assert [one[1].partition("write ")[2] for one in found] == [f"{push} after the slash"] * (push is not None)
+    codes = [one[0] for one in said(f"{HEAD}otherwise stay -1\nu -> u : a, z / z A, 0\nu -> f : b, A / eps, 1\n")]
+    assert codes[0] == "W0614"  # the cause, before what follows from it
+    assert {"W0601", "W0603"} < set(codes)
     for name in catalogue_names():
         assert "W0614" not in {one.code for one in catalogue(name).findings()}, name
 

@@ -202,7 +202,10 @@ def _texts(numbers: Mapping[str, Any]) -> str:
 
 def report(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of runs, to compare these alone. [all in the folder]")
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of runs, to compare these alone, or a folder that holds runs or a study. [what -o holds]"
+        ),
     ] = None,
     output: Report = Path("report"),
     seeds: Seeds = None,
@@ -218,14 +221,17 @@ def report(
     from pdrm.experiments.paper.claims import Evidence
     from pdrm.experiments.paper.paper_figures import EVERY
     from pdrm.experiments.paper.recorded import known_lines
+    from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
     from pdrm.report.build import write_page
     from pdrm.report.verdicts import COLUMNS, results_markdown
 
     if runs:
-        study, store = _study_of(runs)
-        _own_report([study], store, ensure_folder(output), markdown=markdown)
+        kept = Store.below(runs[0])
+        own = load_studies(runs[0], kept) if len(runs) == 1 else []
+        studies, store = ([study.seeded(seeds) for study in own], kept) if own else _study_of(runs)
+        _own_report(studies, store, ensure_folder(output), markdown=markdown)
         return
     evidence = Evidence(output, seeds)
     if own := load_studies(output, evidence.store):
@@ -243,14 +249,16 @@ def report(
     next_command("pdrm claims --details")
 
 
-def _study_of(folders: list[Path]) -> tuple[Study, Store]:
-    """A study of some runs: a panel for each task, a line for each agent."""
+def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
+    """A study of some runs, or of all runs in a folder: a panel for each task, a line for each agent."""
     from pdrm.experiments.panel import Line, Panel
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
+    from pdrm.learning.run_loop import SPEC
 
-    found = [Run.load(folder) for folder in folders]
+    inside = [sorted(file.parent for file in folder.glob(f"*/{SPEC}")) for folder in folders]
+    found = [Run.load(run) for folder, runs in zip(folders, inside, strict=True) for run in runs or [folder]]
     roots = {run.folder.absolute().parent for run in found}
     if len(roots) > 1:
         raise DoesNotApply("the runs are in different folders", fix="compare runs of one folder, or copy them to one")
@@ -265,7 +273,7 @@ def _study_of(folders: list[Path]) -> tuple[Study, Store]:
         same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
         panels.append(Panel(name=task.name if not same else f"{task.name} ({same + 1})", domain=task, lines=lines))
     seeds = sorted({run.spec.seed for run in found})
-    return Study(panels=tuple(panels), seeds=seeds, name="runs"), Store(next(iter(roots)))
+    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(next(iter(roots)))
 
 
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:

@@ -21,7 +21,7 @@ from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
 from pdrm.learning.agents import kind_of, resolve_seeds
 from pdrm.limits import DEEPEST, LARGEST_STUDY, LONGEST_LINE, reading, spend
-from pdrm.task import find_machine
+from pdrm.task import find_machine, find_success
 
 # --- Where in a TOML text a key stands: the standard library's reader says it for syntax errors only.
 
@@ -157,6 +157,8 @@ class _Reader:
         machine = None
         if "machine" in record:
             machine = self.locate((*keys, "machine"), lambda: find_machine(record["machine"], self.folder))
+        if machine is not None:
+            self.locate((*keys, "success"), lambda: find_success(machine, success))
         make = partial(
             Panel,
             name=record.get("name", domain.stem),

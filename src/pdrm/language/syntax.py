@@ -213,10 +213,44 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
     expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
     fix = _spell_formula(line.code, shape) or _spell_words(line.code, shape) or f"write {SHAPES[shape]}"
+    if shape == "rule" and (
+        said := _diagnose_rule(line.code, ends={*names} <= {"COMMA", "WORD"} and column > len(line.code))
+    ):
+        found, wanted, fix = said[0], "", said[1]
     complete = "$END" in names and line.code[column - 1 :].startswith("#")
     if complete or line.code.lstrip().startswith(("#", "--", ";", "/*")):
         fix = COMMENTS
     return CannotRead(f"{found}{wanted}", where=line.at(column, width), fix=fix)
+
+
+ARROW = re.compile(r"(\s*[^\s:,<>=]+?)\s*(=>|==>|-->|~>|>|→|⇒|⟶)\s*([^\s:]+\s*:.*)")
+"""What others write for `->`, between two states."""
+FRACTION = re.compile(r"(.*,\s*)([+-]?\d{1,9})/(\d{0,8}[1-9]\d{0,8})\s*")
+"""A rule whose reward is a fraction."""
+
+
+def _diagnose_rule(code: str, *, ends: bool) -> tuple[str, str] | None:
+    """What is wrong with a rule whose arrow or reward is, and the line to write; `ends`: it ends where a reward may follow.
+
+    >>> _diagnose_rule("u => v : a, 1", ends=False)
+    ('`=>` is not an arrow of this language', 'write `u -> v : a, 1`')
+    >>> _diagnose_rule("u -> v : a, z / A z", ends=True)
+    ('the reward is missing', 'write `u -> v : a, z / A z, 0`: a rule ends with what it pays')
+    """
+    if arrow := ARROW.fullmatch(code):
+        return f"`{arrow[2]}` is not an arrow of this language", f"write `{arrow[1].strip()} -> {arrow[3].strip()}`"
+    if fraction := FRACTION.fullmatch(code):
+        decimal = f"{int(fraction[2]) / int(fraction[3]):.10g}"
+        fix = f"write `{fraction[1].strip()} {decimal}` (a machine made in Python may pay an exact Fraction)"
+        return f"`{fraction[2]}/{fraction[3]}` is a fraction, and a reward is written as a decimal", fix
+    if not ends or ":" not in code or any(code.count(one) != code.count(other) for one, other in ("()", "[]", "{}")):
+        return None
+    whole, last = code.rstrip(" ,"), code.rsplit(maxsplit=1)[-1]
+    if "/" not in code:
+        return "the rule ends too early: its reward is missing", f"write {SHAPES['rule']}"
+    if NUMBER.fullmatch(last) and whole.endswith(last):
+        return f"no comma stands before the reward {last}", f"write `{whole.removesuffix(last).strip()}, {last}`"
+    return "the reward is missing", f"write `{whole.strip()}, 0`: a rule ends with what it pays"
 
 
 def _spell_formula(code: str, shape: str) -> str:

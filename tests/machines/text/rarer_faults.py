@@ -36,6 +36,9 @@ def automaton(old: str, new: str) -> str:
 
 
 RARER: dict[str, str] = {
+    "no-comma-before-the-reward": swap("{a}, A / eps, 1", "{a}, A / eps 1"),
+    "nothing-after-the-label": swap("{a}, A / eps, 1", "{a}"),
+    "reward-is-a-fraction": swap("{a}, A / eps, 1", "{a}, A / eps, 1/3"),
     "for-part-of-a-name": GOOD + "for s in a b:\n    u0 -> sdone : {a, b}, z / z, 0\n",
     "for-value-in-a-name": swap("start     u0", "start     a1") + "for s in a b:\n    s1 -> u0 : s, z / z, 0\n",
     "for-same-at-every-turn": GOOD + "for s in a b:\n    u0 -> u0 : {a, b}, z / z, 0\n",

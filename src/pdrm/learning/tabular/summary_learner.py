@@ -38,6 +38,8 @@ TRAINING, TESTING = range(2)
 """Streams of random numbers; every episode has a generator of its own, so a run that goes on needs no state of one."""
 DEPTHS = (1, 8, 64, 512)
 """Symbols of the stack by which best actions are kept. Actions that depend on more are found anew every time."""
+ANOTHER = 'train another agent: "cprm" (--agent cprm)'
+"""What to do where moves are left to chance."""
 
 
 class SummaryLearner:
@@ -55,7 +57,10 @@ class SummaryLearner:
                 f"agent `{agent.name}` learns a table, and {task.name} is continuous",
                 fix='train a network: agent="ppo" (--agent ppo)',
             )
-        check_deterministic(task.finite)
+        try:
+            check_deterministic(task.finite)
+        except StochasticMoves as error:
+            raise StochasticMoves(error.message, fix=ANOTHER) from None
         self.domain, self.machine, self.agent, self.seed = task.finite, task.pushdown, agent, seed
         self.total, self.between_tests = agent.total, agent.test_every
         self.goals = ((NEAREST, 1.0), (RICHEST, agent.discount), (RICHEST, 1.0), (RICHEST, agent.discount))
@@ -207,7 +212,7 @@ class SummaryLearner:
         if world.next[s, a] >= 0:
             if (world.next[s, a], world.label[s, a], world.reward[s, a]) != (after, label, r):
                 fault = f"the moves of `{self.domain.name}` are not deterministic: `{self.domain.actions[a]}` in state {s} had two outcomes"
-                raise StochasticMoves(fault, fix='train another agent: "cprm" (--agent cprm)')
+                raise StochasticMoves(fault, fix=ANOTHER)
             return
         world.next[s, a], world.label[s, a], world.reward[s, a] = after, label, r
         world.terminal[after] |= ends

@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Rule)
 
 
 def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
-    """Every warning, in the order of the codes."""
+    """Every warning: first of symbols that are lost, which often explain the others, then in the order of the codes."""
 
     def describe(heads: list[Head]) -> str:
         return f" with top {' or '.join('(empty)' if head.top is None else head.top for head in heads)}"
@@ -42,12 +42,12 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
         unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
         return [
+            *_find_lost_bottom(machine, rules),
+            *_find_buried_symbols(machine, rules),
             *_inspect(machine, rules, describe, idle),
             *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
             *_find_paying_loops(machine, rules),
             *_find_no_pay(machine),
-            *_find_lost_bottom(machine, rules),
-            *_find_buried_symbols(machine, rules),
         ]
     except TooManyCases as error:
         return [*_give_up(error), *_find_no_pay(machine)]
