@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pdrm.errors import BadRunFolder, BadSetting, BadStudy, NotRecorded, UnknownAgent, WorkersLost
+from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownAgent, UnknownChoice, WorkersLost
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, plan_jobs, run_all
 from pdrm.experiments.monitor import Monitor
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_raised_before_anything_runs(tmp_path):
     line = Line(name="a", agent="q", settings={"episodes": 200})
     for panel, error in (
         (Panel(name="p", domain="letter", lines=(line, Line(name="b", agent="qq"))), UnknownAgent),
-        (Panel(name="p", domain="letter", lines=(line,), success=("home",)), BadStudy),
+        (Panel(name="p", domain="letter", lines=(line,), success=("home",)), UnknownChoice),
     ):
         with pytest.raises(error):
             run_study(Study(name="s", panels=(panel,)), tmp_path / "out")

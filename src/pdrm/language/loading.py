@@ -98,14 +98,14 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
         raise CannotRead(f"`{text}` is the name of a file, not a text", fix=f'read a file with pdrm.load("{text}")')
     with reading(file):
-        return _parse(_level(text), file)
+        return _parse(_level(text, file), file)
 
 
-def _level(text: str) -> str:
+def _level(text: str, file: str) -> str:
     """A text as it would stand in a file: what is written in Python between three quotes is often indented as a whole, or all of it
     but its first line."""
     first, line_end, rest = text.partition("\n")
-    if first.strip() and not first[0].isspace() and not first.rstrip().endswith(":") and kind_of(text, "") is None:
+    if first.strip() and not first[0].isspace() and not first.rstrip().endswith(":") and kind_of(text, file) is None:
         return f"{first}{line_end}{dedent(rest)}"
     return dedent(text)
 
