@@ -372,6 +372,8 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
         if given in paper_domains():
             return _paper_domain(str(given))
         return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
+    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        raise WrongKind(f"{_shorten(given)} is a machine", fix="the domain comes first: pdrm.Task(domain, machine)")
     raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
 
 

@@ -25,6 +25,7 @@ from pdrm.errors import (
     UnknownPlace,
     UnreachablePlace,
     Where,
+    WrongKind,
     explain_arguments,
 )
 from pdrm.files import read_bytes
@@ -203,6 +204,9 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
     """
+    if not isinstance(grid, GridMap):
+        fix = "grid_domain(name, pdrm.domains.parse_map(text, places=places), places, step_limit=…)"  # type: ignore[unreachable] # or is it?
+        raise WrongKind(f"{str(grid)[:40]!r} is not a parsed map", fix=fix)
     for letter in places:
         if not grid.places(letter):
             fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"

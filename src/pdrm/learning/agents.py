@@ -83,8 +83,10 @@ class Agent(ABC):
     def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
         if placed:
             fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
-            named = f"{cls.__name__}(k={placed[0]})" if isinstance(placed[0], int) else _how_to_train(cls)
-            raise WrongArguments(fault, fix=named)
+            if not isinstance(placed[0], int):
+                raise WrongArguments(fault, fix=_how_to_train(cls))
+            length = "total_timesteps" if cls.deep else "episodes"
+            raise WrongArguments(fault, fix=f"{cls.__name__}(k=1, {length}=…): which of its settings is {placed[0]}?")
         check_known(cls, settings)
         return object.__new__(cls)
 

@@ -583,7 +583,9 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
     chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="seed=0")
+        several: object = seed
+        fix = f"seeds={list(several)}, for several runs" if isinstance(several, Sequence) else "seed=0"
+        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix=fix)
     from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
 
     warn_of_tasks(given)
