@@ -48,6 +48,28 @@ def write_atomically(path: Path, data: bytes) -> None:
         ) from error
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written; call this before anything long begins.
+
+    >>> check_writable(Path("no-such-folder/proof.json"))
+    Traceback (most recent call last):
+    ...
+    pdrm.errors.CannotWrite: error[E0502]: no-such-folder/proof.json cannot be written: there is no folder no-such-folder
+      fix: create the folder, or choose another
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise CannotWrite(f"{path} cannot be written: it is a folder", fix=f"name a file in it: {path / 'proof.json'}")
+    if not folder.is_dir():
+        raise CannotWrite(
+            f"{path} cannot be written: there is no folder {folder}", fix="create the folder, or choose another"
+        )
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise CannotWrite(
+            f"{path} cannot be written: permission denied", fix="check its permissions, or choose another"
+        )
+
+
 def _mode(path: Path) -> int | None:
     """Kind and permissions of what is there, links followed; None where nothing is."""
     try:

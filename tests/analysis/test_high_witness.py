@@ -1,7 +1,7 @@
 """Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
 
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.high_witness import HighWitnesses, compile_solver
+from pdrm.analysis.sufficient_k.high_witness import Followed, HighWitnesses, compile_solver
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
 from pdrm.analysis.time_limit import limit_time
 from pdrm.cli.setup_commands import make_project
@@ -104,3 +104,35 @@ def test_without_time_or_a_start_nothing_is_found():
         assert high.find("everywhere", 1) is None
     over = from_arrays("over", [[0, 0]], [[0, 1]], [("more",), ("less",)], step_limit=9, terminal=[True])
     assert HighWitnesses.of(Task(over, LIFT), 0.9).find("same_values", 0) is None
+
+
+def test_optimal_play_that_may_stand_still_is_followed_to_its_end():
+    """Where doing nothing is as good as ending, ending is found."""
+    stall = from_arrays(
+        "stall",
+        next=[[0, 0]],
+        label=[[0, 1]],
+        labels=[("apple",), ("market",)],
+        actions=("pick", "sell"),
+        step_limit=20,
+    )
+    text = """events apple market
+exclusive apple market
+stack # A
+start gather
+final done
+otherwise stay 0
+gather -> gather : apple, z / A z, 0
+gather -> sell : market, z / z, 0
+sell -> sell : market, A / eps, 1
+sell -> done : market, # / #, 0"""
+    high = HighWitnesses.of(Task(stall, text), 0.9)
+    ends = high.follow_optimal()
+    picked = ends.steps // 2 - 1
+    assert ends == Followed(2 * picked + 2, ends=True)
+    assert 5 <= picked <= 8
+    assert high.follow_optimal(most=5) == Followed(6, ends=None)
+    never = HighWitnesses.of(
+        Task(stall, text.replace("sell -> done : market, # / #, 0", "sell -> sell : market, # / #, 0")), 0.9
+    )
+    assert never.follow_optimal().ends is False

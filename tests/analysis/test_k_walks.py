@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from pdrm.analysis.sufficient_k.check_k import KSearch, _Answers, check_k
+from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
+from pdrm.analysis.sufficient_k.k_answers import Answers
 from pdrm.analysis.sufficient_k.k_walks import Walks
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED, YES, Answer
 from pdrm.machines.tables import begin_table, step_table, tabulate
@@ -74,7 +75,7 @@ def test_a_policy_that_was_followed_bounds_the_loss():
 
 def test_answers_carry_over_to_other_k():
     search = KSearch(Task("paint"), k=[0])
-    answers = _Answers(search.optimal, short=True)
+    answers = Answers(search.optimal, short=True)
     given = {0: Answer(UNDECIDED), 1: Answer(YES, 2), 2: Answer(UNDECIDED), 3: Answer(YES), 4: Answer(YES, 5)}
     no = {0: Answer(UNDECIDED), 1: Answer(YES, 2), 2: Answer(NO, witness=(0, 1)), 3: Answer(UNDECIDED), 4: Answer(YES)}
     answers.found = {k: {"same_values": Answer(NO), "everywhere": no[k], "start": given[k]} for k in given}

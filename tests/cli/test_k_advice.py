@@ -109,12 +109,50 @@ def test_a_step_limit_that_cuts_off_optimal_play_is_raised(pdrm, orchard):
     assert f"next: pdrm {command}" in pdrm("verify", "p.json").err
 
 
-def test_the_smallest_k_is_found_though_others_take_all_their_time(orchard):
+def test_the_smallest_k_is_found_though_others_take_all_their_time(orchard, monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.from_start.PLAINLY", 10**9)
     domain, _, machine = orchard
     report = check_k(domain, machine, seconds=6)
     assert report.smallest("start") == 24
     assert (report.ended, report.over_limit, report.optimal_steps) == ("time", True, 103)
     assert report.recommendation.settings == {"step_limit": 206}
+
+
+def test_what_fails_far_away_is_refused_from_the_start(pdrm, orchard):
+    asked = json.loads(pdrm("check-k", *orchard, "--from", "start", "--json").out)
+    assert asked["ended"] == "decided"
+    assert asked["smallest"]["start"] == 24
+    assert {k: one["start"] for k, one in asked["k"].items() if int(k) <= 24} == {
+        k: "yes" if k == "24" else "no" for k in asked["k"] if int(k) <= 24
+    }
+    assert {"0", "1", "2", "3", "4", "23"} <= asked["k"].keys()
+    few = pdrm("check-k", *orchard, "--from", "start", "--k", "22,23", "--certificate", "p.json")
+    assert few.code == 2
+    assert "E0810" in few.err
+    assert "next: pdrm train" in few.err
+    assert "--step-limit 206" in few.err
+
+
+def test_a_search_from_the_start_goes_on_with_what_it_knows(orchard, monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.from_start.PLAINLY", 10**9)
+    domain, _, machine = orchard
+    report = check_k(domain, machine, k=[3, 22], from_="start", seconds=6)
+    assert report.answers[3]["start"].verdict == "no"
+    assert len(report.witness(3, "start")) == 2
+    low, high = report.value_from_start
+    assert low == pytest.approx(high)
+    assert report.optimal_steps == 103
+    assert report.loss(22)[1] < 0.01 * high
+
+
+def test_what_cannot_be_written_is_refused_before_the_search(pdrm, tmp_path):
+    for option in ("--certificate", "--draw"):
+        refused = pdrm("check-k", "maze-20x20", option, tmp_path / "none/it.svg")
+        assert refused.code == 2
+        assert "E0502" in refused.err
+        assert not refused.out
+    folder = pdrm("check-k", "maze-20x20", "--certificate", tmp_path)
+    assert "it is a folder" in folder.err
 
 
 def test_repetitions_are_folded_where_people_read_them(pdrm, orchard):

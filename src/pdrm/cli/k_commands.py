@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json, warn_of_task
-from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError
+from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError, raise_all
+from pdrm.files import check_writable
 
 if TYPE_CHECKING:
     from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate
@@ -91,7 +92,7 @@ def check_k(
         **{"from": (from_, None)},
     )
     try:
-        _check(most, seconds, draw)
+        _check(most, seconds, draw, certificate)
         ks = None if k is None else _ks(k)
         from pdrm.analysis.sufficient_k.check_k import KSearch, choose_questions, look, measure_memory
         from pdrm.product.finite_product import Bound
@@ -116,17 +117,14 @@ def check_k(
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
-    if certificate is not None:
-        _certify(report, certificate, questions, _find_files(certificate, place, machine))
-        if not as_json:
-            typer.echo(f"wrote {certificate}; to check it anew: pdrm verify {quote(str(certificate))}")
-    if draw is not None:
-        _draw(report, draw, questions, quiet=as_json)
+    missing = [] if certificate is None else _certify(report, certificate, questions, (place, machine), quiet=as_json)
+    missing += [] if draw is None else _draw(report, draw, questions, quiet=as_json)
     if not as_json:
         if draw is None and report.find_no(questions) is not None:
             again = f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}{given}"
             typer.echo(f"a picture of these: {again} --draw witness.svg")
         _next(report, f"{quote(place)}{_with(machine)}", _options(discount=(discount, None)), questions)
+    raise_all(missing)
 
 
 def _options(**values: tuple[object, object]) -> str:
@@ -143,7 +141,7 @@ def write_settings(settings: Mapping[str, float]) -> str:
     return _options(**{name: (value, None) for name, value in settings.items()})
 
 
-def _check(most: int, seconds: float, draw: Path | None) -> None:
+def _check(most: int, seconds: float, draw: Path | None, certificate: Path | None) -> None:
     """Refuse options that cannot be, before all the work."""
     if most < 1:
         raise BadSetting(f"--most {most} is not above 0", fix="--most 1500000")
@@ -153,6 +151,9 @@ def _check(most: int, seconds: float, draw: Path | None) -> None:
         from pdrm.drawing.plots import check_plot_format
 
         check_plot_format(draw)
+    for path in (draw, certificate):
+        if path is not None:
+            check_writable(path)
 
 
 def _compile(*, quiet: bool) -> None:
@@ -228,29 +229,35 @@ def _print(report: KReport, questions: list[str]) -> None:
             typer.echo(f"  {format_situation(one, luck=luck)}")
 
 
-def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> None:
+def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> list[PdrmError]:
+    """Draw the most telling witness; the error, where there is none."""
     chosen = report.find_no(questions)
     if chosen is None:
-        raise DoesNotApply("there is no witness to draw: no question was answered no", fix="leave --draw out")
+        fault = f"{path} was not written: no question was answered no, so there is no witness to draw"
+        return [DoesNotApply(fault, fix="leave --draw out")]
     report.draw(*chosen).save(path)
     if not quiet:
         typer.echo(f"wrote {path}")
+    return []
 
 
-def _certify(report: KReport, path: Path, questions: list[str], files: dict[str, str]) -> None:
+def _certify(
+    report: KReport, path: Path, questions: list[str], task: tuple[str, str | None], *, quiet: bool
+) -> list[PdrmError]:
+    """Write the proof of the yes that is recommended to rely on, else of the strongest; the error, where there is none."""
     from pdrm.analysis.sufficient_k.k_report import recommend
 
-    chosen = recommend(report, questions, FURTHER).relies_on
+    found = [(k, question) for question in questions if (k := report.furthest(question)) is not None]
+    chosen = recommend(report, questions, FURTHER).relies_on or (found[0] if found else None)
     if chosen is None:
-        found = [(k, question) for question in questions if (k := report.furthest(question)) is not None]
-        chosen = found[0] if found else None
-    if chosen is not None:
-        replace(report.certificate(*chosen), files=files).save(path)
-        return
-    unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
-    fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
-    fix = fix if unknown else "try a larger --k"
-    raise DoesNotApply("there is no yes to certify", fix=fix)
+        unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
+        fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
+        fix = fix if unknown else "try a larger --k"
+        return [DoesNotApply(f"{path} was not written: there is no yes to certify", fix=fix)]
+    replace(report.certificate(*chosen), files=_find_files(path, *task)).save(path)
+    if not quiet:
+        typer.echo(f"wrote {path}; to check it anew: pdrm verify {quote(str(path))}")
+    return []
 
 
 def _next(report: KReport, name: str, discount: str, questions: list[str]) -> None:

@@ -1,17 +1,16 @@
 """Which top-k view of the stack is enough: the search, within a time that it shares by a plan.
 
 `KSearch` builds the product and finds the optimal actions (`optimal`) as far as there is time, of near states first; then it
-answers the three questions for each k (`questions`) and says what each k costs (`k_gap`), whenever one asks, in a `KReport`.
+answers the three questions for each k (`k_answers`) and says what each k costs (`k_gap`), whenever one asks, in a `KReport`.
 `check_k` is all of it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from math import inf
 from time import monotonic
 
@@ -20,37 +19,19 @@ import numpy as np
 from pdrm.analysis.optimal import (
     MANY,
     MOST_STATES,
-    Optimal,
     Watch,
     deepen,
     find_optimal,
     follow_to_the_end,
     look_at_start,
 )
-from pdrm.analysis.sufficient_k.certificate import StackCertificate
-from pdrm.analysis.sufficient_k.every_stack import EveryStack
 from pdrm.analysis.sufficient_k.from_start import class_of
-from pdrm.analysis.sufficient_k.high_witness import (
-    Followed,
-    HighWitnesses,
-    compile_solver,
-    estimate_seconds,
-    may_apply,
-)
+from pdrm.analysis.sufficient_k.high_witness import Followed, compile_solver, estimate_seconds, may_apply
+from pdrm.analysis.sufficient_k.k_answers import FIRST_KS, Answers, Solved
 from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap
-from pdrm.analysis.sufficient_k.k_report import DECIDED, EXPLORED, FIRST, STATES, STOPPED, TIME, KReport
+from pdrm.analysis.sufficient_k.k_report import DECIDED, EXPLORED, STATES, STOPPED, TIME, KReport
 from pdrm.analysis.sufficient_k.k_walks import Advise, Policy, Walks
-from pdrm.analysis.sufficient_k.questions import (
-    NO,
-    QUESTIONS,
-    UNDECIDED,
-    YES,
-    Answer,
-    Classes,
-    answer_questions,
-    check_ks,
-    is_certain,
-)
+from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer, Classes, answer_questions, check_ks, is_certain
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Known, bound_by_top, check_discount
@@ -69,14 +50,14 @@ ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
 STEPS = 100
 """States that are farther away are asked about once those within so many steps are known."""
-FIRST_KS = range(FIRST + 1)
-"""Unless some k are given, these are tried, and then larger ones up to the smallest that is enough."""
 FOLLOW, ASK = 0.1, 0.15
 """The shares of the time that are left for the end of the best policy, and then for the questions."""
 ANSWER = 1e-6
 """Seconds that the questions take at most, about, for each state and k."""
 SOLVE = 0.25
 """The share of the time within which the task must be solved, or nothing more is left for witnesses of any height."""
+KNOWN = 1e-3
+"""Seconds that solving takes where it was done before."""
 JUDGE = 1.0
 """Seconds that are left for such witnesses, beside those that solving takes."""
 LOSS, MOST_LOSS = 0.2, 3.0
@@ -85,8 +66,6 @@ LATE = 0.02
 """The share of the whole time that this takes in any case."""
 MOST_CLASSES = 20_000
 """Classes of a policy on the explored product, the nearest ones, that are followed beyond it."""
-SHARED = 3
-"""Looking for a pair of situations may take one of so many parts of the time that is left."""
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
 GIB = 2**30
@@ -254,8 +233,14 @@ class KSearch:
         """Called whenever there is something new to show of how it goes."""
         self.stopped = False
         """Whether it was stopped by Ctrl-C."""
-        self._early: _Answers | None = None
-        self._solved = _Solved(task, discount)
+        self._early: Answers | None = None
+        self._solved = Solved(task, discount)
+
+    def go_on_from(self, before: KSearch) -> None:
+        """Take over what another search of the same task has found out about it."""
+        self._solved = before._solved
+        if self._solved.high is not None and self._solvable:
+            self.plan = replace(self.plan, solving=KNOWN)
 
     @property
     def spent(self) -> float:
@@ -300,7 +285,7 @@ class KSearch:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
         begun = monotonic()
         with self._until(self.plan.end), limit_time(seconds):
-            answers = _Answers(self.optimal, short=self._short, all_asked=self.depth is None, early=self._early)
+            answers = Answers(self.optimal, short=self._short, all_asked=self.depth is None, early=self._early)
             left = time_left()
             reserved = MOST_LOSS if left == inf else min(MOST_LOSS, LOSS * max(0.0, left))
             with limit_time(left - reserved):
@@ -319,7 +304,7 @@ class KSearch:
         report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
         return replace(report, ended=DECIDED) if report.complete else report
 
-    def _answer(self, answers: _Answers) -> None:
+    def _answer(self, answers: Answers) -> None:
         """Ask what can be asked while there is time."""
         self._enter("asking for each k")
         higher = self._solvable and self.optimal.depth is not None
@@ -485,7 +470,7 @@ class KSearch:
         """Ask about all states there are, once, before time goes into ties between their actions; whether nothing is left to find."""
         if self._early is not None or self.ks is None or len(self.optimal.product) <= MANY:
             return False
-        self._early = _Answers(self.optimal, short=False)
+        self._early = Answers(self.optimal, short=False)
         with limit_time(self.plan.ask_early(time_left())):
             self._early.ask(self.ks)
         return not any(self._early.list_open(question) for question in QUESTIONS)
@@ -499,226 +484,6 @@ def _advise_as(policy: Policy, k: int, advise: Advise) -> Advise:
         return advise(s, u, stack) if known is None else known
 
     return choose
-
-
-@dataclass(slots=True)
-class _Solved:
-    """The task's solution with the whole stack in view, found when it is first needed and there is time."""
-
-    task: Task
-    discount: float
-    high: HighWitnesses | None = None
-    value: tuple[float, float] | None = None
-    """The interval of the optimal value from the start."""
-
-    def solve(self) -> HighWitnesses | None:
-        """What looks for witnesses of any height, if it can be had."""
-        if self.high is None:
-            self.high = HighWitnesses.of(self.task, self.discount)
-            if self.high is not None:
-                value, error = self.high.solution.start_value, self.high.solution.error
-                self.value = value - error, value + error
-        return self.high
-
-
-class _Answers:
-    """The answers for some k, each found when it is asked for."""
-
-    def __init__(self, optimal: Optimal, *, short: bool, all_asked: bool = True, early: _Answers | None = None) -> None:
-        """`short`: fewer states than were meant to be asked about. Then a yes about states none of which look alike, which
-        says nothing, does not count. `all_asked`: no depth was given. `early`: what was answered about the same states, all there are,
-        with less known of them."""
-        self.optimal, self.short, self.all_asked, self.early = optimal, short, all_asked, early
-        self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
-        self.found: dict[int, dict[str, Answer]] = {}
-        self.high: HighWitnesses | None = None
-        """What finds a no from the start far beyond the product, where the task is solved."""
-        self.cut: set[int] = set()
-        """The k for which time was up before something was decided."""
-
-    @cached_property
-    def beyond(self) -> int:
-        """The first k at which no two states look alike."""
-        return self.classes.count_to_tell_apart()
-
-    def at(self, k: int) -> dict[str, Answer]:
-        """The answers for one k; when time is up, for a few at least: all but the search from the start is quick."""
-        if len(self.found) > len(FIRST_KS) and time_left() <= 0 and k not in self.found:
-            self.found[k] = dict.fromkeys(QUESTIONS, Answer(UNDECIDED))
-            self.cut.add(k)
-        before = {} if self.early is None else self.early.found.get(k, {})
-        settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
-        if k not in self.found:
-            new = len(settled) < len(QUESTIONS)
-            start = self._refuse_from_start(k) if new else None
-            answers = (answer_questions(self.optimal, k, self.classes.at(k), start) if new else {}) | settled
-            if self.classes.tells_apart(k):
-                empty = Answer(UNDECIDED) if self.short else None
-                answers = {
-                    q: one if one.depth is None else empty or replace(one, vacuous=True) for q, one in answers.items()
-                }
-            self.found[k] = answers
-            if time_left() <= 0 and answers["start"].verdict == UNDECIDED:
-                self.cut.add(k)
-        return self.found[k]
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether more time may decide what is undecided for some k."""
-        return any(
-            self.found[k]["start"].verdict == UNDECIDED or self.found[k]["start"].depth is not None for k in self.cut
-        )
-
-    def _refuse_from_start(self, k: int) -> Answer | None:
-        """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
-        seen, the harder it is to find one."""
-        if self.high is None or any(one["start"].verdict != NO for at, one in self.found.items() if at < k):
-            return None
-        with limit_time(time_left() / 4):
-            clash = self.high.find_from_start(k)
-        return None if clash is None else Answer(NO, situations=clash)
-
-    def ask(self, ks: Sequence[int] | None, questions: Sequence[str] = QUESTIONS) -> None:
-        """Answer for some k; without any, upwards to the smallest that is enough for these questions."""
-        if ks is None:
-            self._look_upwards(questions)
-        for left, k in zip(range(len(ks or ()), 0, -1), ks or (), strict=True):
-            with limit_time(time_left() / left):
-                self.at(k)
-
-    def ask_nearer(self) -> None:
-        """What is undecided may be a yes for states that are nearer: then it is, to that depth."""
-        for question in QUESTIONS:
-            for k, answers in self.found.items():
-                if answers[question].verdict == UNDECIDED and time_left() > 0:
-                    answers[question] = self._ask_nearer(k, question) or answers[question]
-
-    def _ask_nearer(self, k: int, question: str) -> Answer | None:
-        """The yes for as many steps as possible, if there is one that says something: some states within them look alike."""
-        product, asked = self.optimal.product, self.optimal.asked
-        depth = product.states.depth[asked]
-        yes: dict[int, Answer] = {}
-
-        def fails(steps: int) -> bool:
-            near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
-            with limit_time(None if question == "start" else 0):  # the search from the start takes longest
-                answer = answer_questions(near, k)[question]
-            if answer.verdict == YES:
-                yes[steps] = answer
-            return steps not in yes
-
-        bisect_left(range(1, int(depth.max(initial=0))), True, key=fails)
-        deepest = max(yes, default=0)
-        if not yes or Classes(product, asked[depth <= deepest]).tells_apart(k):
-            return None
-        return yes[deepest]
-
-    def list_open(self, question: str) -> list[int]:
-        """The k for which the answer is not yet a yes for all states, or a no."""
-        asked = {k: answers[question] for k, answers in sorted(self.found.items())}
-        return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
-
-    def ask_higher(self, solved: _Solved, *, every_state: bool) -> None:
-        """What is open may be a no farther away than any product reaches: from the start first, because that takes least, and what fails
-        there fails everywhere. Unless all states are asked about, only from the start."""
-        high = self.high = solved.solve() if any(self.list_open(question) for question in QUESTIONS) else None
-        if high is None:
-            return
-        for k in self.list_open("start"):
-            refused = self._refuse_from_start(k)
-            if refused is None:
-                break
-            self.found[k]["start"] = refused
-        self._carry_to_stronger()
-        asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
-        for left, (question, k) in zip(range(len(asked), 0, -1), asked if every_state else (), strict=False):
-            with limit_time(time_left() / min(left, SHARED)):
-                pair = high.find(question, k) if time_left() > 0 else None
-            if pair is not None:
-                self.found[k][question] = Answer(NO, situations=pair)
-
-    def carry_over(self) -> None:
-        """What is enough for k is enough for more symbols, as far as it was proved; what is not enough for k is not for fewer; and what is a no to
-        one question is a no to those that ask for more."""
-        ks = sorted(self.found)
-        self._carry_to_stronger()
-        for question in QUESTIONS:
-            best, at = Answer(UNDECIDED), 0
-            for k in ks:
-                own = self.found[k][question]
-                if own.verdict != NO and (best.reach > own.reach or (own.vacuous and best.reach == own.reach)):
-                    self.found[k][question] = replace(best, found_at=at)
-                elif own.verdict == YES and not own.vacuous:
-                    best, at = own, k
-            refused = None
-            for k in reversed(ks):
-                own = self.found[k][question]
-                if own.verdict == NO:
-                    refused = own
-                elif refused is not None and own.reach < inf:
-                    seen = tuple(replace(one, seen=one.stack[:k]) for one in refused.situations)
-                    self.found[k][question] = replace(refused, situations=seen)
-
-    def _carry_to_stronger(self) -> None:
-        """Where no policy is optimal from the start, none is everywhere; and where states that look alike have no best action in common, they do
-        not have the same. If only near states are asked about, a policy may fail from the start beyond them."""
-        implied = ([("start", "everywhere")] if self.all_asked else []) + [("everywhere", "same_values")]
-        for answers in self.found.values():
-            for weaker, stronger in implied:
-                if answers[weaker].verdict == NO != answers[stronger].verdict:
-                    answers[stronger] = answers[weaker]
-
-    def ask_every_stack(self, task: Task) -> None:
-        """What is open may be a yes for every stack; and then it is for every larger k."""
-        asked = {
-            question: ks for question in ("everywhere", "same_values", "start") if (ks := self.list_open(question))
-        }
-        if not asked:
-            return
-        every = EveryStack.of(task, self.optimal.values.discount)
-        for question, ks in asked.items() if every else ():
-            proof: StackCertificate | None = None
-            for k in ks:
-                proof = proof or (self.found[k]["everywhere"].proof if question == "start" else None)
-                proof = proof or (every.prove(question, k) if every and time_left() > 0 else None)
-                if proof is not None:
-                    self.found[k][question] = Answer(YES, proof=proof)
-
-    def _look_upwards(self, questions: Sequence[str]) -> None:
-        """Find the smallest k that is enough, for each question.
-
-        What is enough for k is enough for k + 1: beyond the first few, the largest k of use is tried, and then halfway.
-        """
-        top = self.beyond
-        if self.optimal.depth is not None:
-            top -= 1  # a yes where all look different says nothing, unless these are all states there are
-        for k in FIRST_KS[: max(top, 0) + 1]:
-            self.at(k)
-            if all(self._enough(k, question) for question in questions):
-                return
-        if top >= len(FIRST_KS):
-            for question in questions:
-                if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
-                    self._halve(question, len(FIRST_KS), top)
-
-    def _halve(self, question: str, low: int, high: int) -> None:
-        """Find the smallest k from `low` on that is enough, where `high` is. What is undecided takes all the time that it is given, so each k has a
-        share; then the first below those that are enough has half of what is left, and while it is enough, the next."""
-        while low < high:
-            k = (low + high) // 2
-            with limit_time(time_left() / ((high - low).bit_length() + 1)):
-                low, high = (low, k) if self._enough(k, question) else (k + 1, high)
-        while (k := high - 1) in self.cut and time_left() > 0:
-            self.cut.discard(k)
-            del self.found[k]
-            with limit_time(time_left() / 2):
-                if not self._enough(k, question):
-                    return
-            high = k
-
-    def _enough(self, k: int, question: str) -> bool:
-        answer = self.at(k)[question]
-        return answer.verdict == YES and answer.depth in (None, self.optimal.depth)
 
 
 @contextmanager
@@ -826,14 +591,14 @@ def look(
 ) -> tuple[KReport, bool]:
     """Search, from the start alone first with the start alone in view, until a yes holds for all states; what is known then, or when it is stopped,
     and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
-    spent = 0.0
-    for steps in (0, depth) if from_ and depth != 0 else (depth,):
-        left = seconds if seconds is None or not spent else max(SHORTEST_TIME, seconds - spent)
-        current = search(depth=steps, seconds=left)
-        with show_search(seconds, quiet=quiet) as attach:
-            attach(current, spent)
-            report = current.find()
-        spent += current.spent
-        if current.stopped or all(found["start"].reach in (-1, inf) for found in report.answers.values()):
-            break
-    return report, current.stopped
+    first = search(depth=0 if from_ else depth, seconds=seconds)
+    with show_search(seconds, quiet=quiet) as attach:
+        attach(first, 0.0)
+        report = first.find()
+        spent = first.spent
+        if not from_ or depth == 0 or first.stopped or report.settles("start"):
+            return report, first.stopped
+        further = search(depth=depth, seconds=None if seconds is None else max(SHORTEST_TIME, seconds - spent))
+        further.go_on_from(first)
+        attach(further, spent)
+        return further.find().add(report), further.stopped

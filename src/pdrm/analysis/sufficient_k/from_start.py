@@ -1,7 +1,8 @@
 """Whether some k-policy is optimal from the start: one allowed action for each class that it reaches itself.
 
 This is NP-hard, so it is a search: actions are chosen for classes as they are reached, and taken back where a state is
-reached that does not allow what its class has chosen.
+reached that does not allow what its class has chosen. What is left to do depends on the states that are still to be dealt with, and on
+what was chosen for classes that can be met from there. Where that failed once, it is not tried again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from typing import Protocol
 
 import numpy as np
@@ -22,10 +23,17 @@ from pdrm.product.finite_product import FiniteProduct
 Class = tuple[int, int, tuple[int, ...]]
 """Environment state, machine state and the top k symbols, as numbers."""
 
+Rest = tuple[frozenset[int], frozenset[tuple[Hashable, int]]]
+"""What is left to do: the states to be dealt with, and the actions of those classes that can be met from there."""
+
 MOST_STEPS = 500_000
 """States visited before the search gives up."""
 LOOK = 500
 """States after which it looks at the time."""
+PLAINLY = 2_000
+"""States after which it notes what failed: most searches are over before."""
+MOST_AHEAD = 3_000
+"""States that allowed actions lead to, at most, where what failed is noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class _Decision:
     done: int
     """How many of them had been dealt with before this one."""
     cut: bool
+    rest: Rest | None
+    """What was left to do, where that is noted."""
 
 
 def search_policy(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[int, ...] | None:
@@ -116,6 +126,48 @@ class _Explored:
         return self.names[x]
 
 
+class _Ahead:
+    """The classes that can be met from each state on, as bits, whichever allowed actions are chosen."""
+
+    def __init__(self, space: Space, known: list[int]) -> None:
+        """`known`: all states that can be reached."""
+        names = {x: space.name(x) for x in known}
+        self.bit = {name: 1 << number for number, name in enumerate(dict.fromkeys(names.values()))}
+        self.classes = {x: self.bit[names[x]] for x in known}
+        after = {x: _list_after(space, x) for x in known}
+        changed = True
+        while changed:
+            changed = False
+            for x in reversed(known):  # what comes later in the list is mostly farther ahead
+                met = reduce(or_, (self.classes[y] for y in after[x]), self.classes[x])
+                changed |= met != self.classes[x]
+                self.classes[x] = met
+
+    @classmethod
+    def of(cls, space: Space) -> _Ahead | None:
+        """For a space that is small enough, while there is time."""
+        known = dict.fromkeys(x for x in space.begin() if space.is_known(x))
+        new = list(known)
+        while new:
+            if time_left() <= 0 or len(known) > MOST_AHEAD:
+                return None
+            new = list(dict.fromkeys(y for x in new for y in _list_after(space, x) if y not in known))
+            known.update(dict.fromkeys(new))
+        return cls(space, list(known))
+
+    def take_rest(self, states: list[int], action: dict[Hashable, tuple[int, int]]) -> Rest:
+        """What is left to do with these states, when these actions are chosen."""
+        met = reduce(or_, (self.classes[x] for x in states))
+        return frozenset(states), frozenset((name, a) for name, (a, _) in action.items() if self.bit[name] & met)
+
+
+def _list_after(space: Space, x: int) -> list[int]:
+    """The states that allowed actions may lead to, as far as they are known."""
+    allowed = space.allowed(x)
+    actions = (a for a in range(allowed.bit_length()) if allowed >> a & 1)
+    return [y for a in actions for y in space.follow(x, a) if space.is_known(y)]
+
+
 @dataclass(slots=True)
 class Search:
     """The search: states in the order they are reached, and the decisions that led there."""
@@ -129,6 +181,9 @@ class Search:
     """Class -> its action and the state that it was chosen at."""
     decisions: list[_Decision] = field(default_factory=list)
     cut: bool = False
+    ahead: _Ahead | None = None
+    failed: set[Rest] = field(default_factory=set)
+    """What cannot be done."""
 
     def run(self) -> Choice | tuple[int, ...] | None:
         """A choice; or states that clash, where there is none; or None where the search gave up, or time is up."""
@@ -138,14 +193,18 @@ class Search:
         for step in range(self.most):
             if step % LOOK == 0 and time_left() <= 0:
                 return None
+            if step == PLAINLY:
+                self.ahead = _Ahead.of(self.space)
             if done == len(self.reached):
                 return Choice({x: a for a, x in self.action.values()}, self.cut)
             x = self.reached[done]
             name = self.space.name(x)
             allowed = self.space.allowed(x)
             if name not in self.action:
-                left = [a for a in range(allowed.bit_length()) if allowed >> a & 1]
-                self.decisions.append(_Decision(x, left, len(self.reached), done, self.cut))
+                rest = None if self.ahead is None else self.ahead.take_rest(self.reached[done:], self.action)
+                if rest not in self.failed:
+                    left = [a for a in range(allowed.bit_length()) if allowed >> a & 1]
+                    self.decisions.append(_Decision(x, left, len(self.reached), done, self.cut, rest))
             elif allowed >> self.action[name][0] & 1:
                 self._follow(x, self.action[name][0])
                 done += 1
@@ -171,6 +230,8 @@ class Search:
                 self._follow(last.x, a)
                 return last.done + 1
             self.action.pop(self.space.name(last.x), None)
+            if last.rest is not None:
+                self.failed.add(last.rest)
             self.decisions.pop()
         return None
 

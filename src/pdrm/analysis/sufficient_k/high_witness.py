@@ -45,7 +45,7 @@ LONGEST_LOOP = 4
 """Steps of moves that lead back to the same place."""
 STEPS = 200_000
 """Of looking for a policy from the start, in all: half of them from the first start, half of the rest from the next."""
-MOST_PLACES = 5_000
+MOST_PLACES = 8_000
 """Situations that are judged on the ways from one start: each takes about a millisecond."""
 RAISED = 20
 """Places from which circles are tried, for one k."""
@@ -251,19 +251,28 @@ class HighWitnesses:
         return max(range(len(values)), key=lambda a: -inf if values[a] is None else values[a] or 0.0, default=0)
 
     def follow_optimal(self, most: int = MOST_FOLLOWED) -> Followed:
-        """Follow an optimal policy from each start, as far as it goes, so many steps at most, while there is time."""
+        """Follow optimal actions from each start until the episode ends, so many steps at most, while there is time. Where one leads round in a
+        circle, as one that changes nothing may, another that is as good is tried."""
         actions, longest = self.solution.domain.actions, 0
         for start in self.starts():
-            place: Place | None = start
-            met = set[Place]()
-            while place is not None:
-                if len(met) == most or place in met or time_left() <= 0:
-                    endless = place in met
-                    return Followed(max(longest, len(met)), ends=False if endless else None)
-                met.add(place)
-                after = self.walk(place, (actions.index(self.find_actions(place)[0]),))
-                place = None if after is None else replace(after, way=())
-            longest = max(longest, len(met))
+            met, ways, ends = set[tuple[int, str, Stack]](), [[start]], False
+            while ways and not ends:
+                if len(met) == most or time_left() <= 0:
+                    return Followed(max(longest, len(ways)), ends=None)
+                if not ways[-1]:
+                    ways.pop()
+                    continue
+                place = ways[-1].pop(0)
+                if (place.s, place.state, place.stack) in met:
+                    continue
+                met.add((place.s, place.state, place.stack))
+                after = [self.walk(place, (actions.index(name),)) for name in self.find_actions(place)]
+                ends = None in after
+                if not ends:
+                    ways.append([replace(one, way=()) for one in after if one is not None])
+            longest = max(longest, len(ways) if ends else len(met))
+            if not ends:
+                return Followed(longest, ends=False)
         return Followed(longest, ends=True)
 
     def find_from_start(self, k: int) -> tuple[Situation, ...] | None:

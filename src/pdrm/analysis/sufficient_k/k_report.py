@@ -19,6 +19,7 @@ from pdrm.analysis.optimal import Optimal, find_optimal
 from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import Followed
+from pdrm.analysis.sufficient_k.k_answers import FIRST, carry_over
 from pdrm.analysis.sufficient_k.k_gap import Gap
 from pdrm.analysis.sufficient_k.questions import (
     NO,
@@ -73,8 +74,6 @@ ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STO
 """What ended it, as the report says it."""
 FOLDED, MANY_TIMES, LONGEST_FOLDED = 8, 4, 8
 """Words that are folded: so many in a row at least, repeated so often at least, each time so many at most."""
-FIRST = 4
-"""Without k given, all up to this are tried."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
 
@@ -248,15 +247,46 @@ class KReport:
         answers = [answer for found in self.answers.values() for answer in found.values()]
         return all(one.verdict == NO or one.reach >= deep for one in answers)
 
+    def settles(self, question: str) -> bool:
+        """Whether one question is answered for all states, for every k that was asked about or up to one that is enough."""
+        found = self._take(question).values()
+        return all(one.settled for one in found) and (self.beyond is None or any(one.verdict == YES for one in found))
+
+    def add(self, other: KReport) -> KReport:
+        """With what another search of the same task had found out as well: what is settled there, or reaches further, and better bounds."""
+        answers = {k: dict(found) for k, found in self.answers.items()}
+        for k, found in other.answers.items():
+            for question, one in found.items():
+                theirs = replace(one, found_on=one.found_on or other.optimal)
+                own = answers.setdefault(k, dict.fromkeys(found, Answer(UNDECIDED)))[question]
+                if not own.settled and (theirs.settled or (theirs.reach > own.reach and not theirs.vacuous)):
+                    answers[k][question] = theirs
+        answers = dict(sorted(answers.items()))
+        carry_over(answers, all_asked=False)
+        gaps = {**other.gaps, **self.gaps}
+        for k in self.gaps.keys() & other.gaps.keys():
+            gaps[k] = replace(gaps[k], found=max(self.gaps[k].found, other.gaps[k].found))
+        followed = self.followed if self.followed is not None and self.followed.ends is not None else other.followed
+        both = replace(
+            self,
+            answers=answers,
+            gaps=gaps,
+            solved=self.solved or other.solved,
+            explored=max(self.explored, other.explored),
+            followed=followed or self.followed,
+        )
+        return replace(both, ended=DECIDED) if both.complete else both
+
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
         answer = self._answer(k, question)
-        return [describe(self.optimal, x, k) for x in answer.witness] or list(answer.situations)
+        return [describe(answer.found_on or self.optimal, x, k) for x in answer.witness] or list(answer.situations)
 
     def certificate(self, k: int, question: str) -> Certificate | StackCertificate:
         """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. It may be one of fewer
         symbols, which are enough then; and of a yes for every stack, that a policy is optimal not only from the start."""
-        answer, found = self._answer(k, question), self.optimal
+        answer = self._answer(k, question)
+        found = answer.found_on or self.optimal
         k = k if answer.found_at is None else answer.found_at
         if answer.proof is not None:
             return answer.proof
@@ -406,8 +436,11 @@ def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> li
     if larger:
         *between, last = larger
         why = "the first with which none" if last == report.beyond else "the largest with which some"
+        why = (
+            f"{why} of the states asked about look alike" if report.optimal.depth else "as high as stacks were explored"
+        )
         halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
-        notes.append(f"(k = {last}: {why} of the states asked about look alike{halved})")
+        notes.append(f"(k = {last}: {why}{halved})")
     if any(found[question].vacuous for found in report.answers.values() for question in questions):
         notes.append("(vacuous: no two of these states look alike with k symbols, so this yes says nothing)")
     domain = report.optimal.product.domain
@@ -589,7 +622,7 @@ def _say_why(k: int, enough: int) -> str:
 def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
     """What is known of a k from other states than the start."""
     at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
-    if at is None or at.verdict == UNDECIDED:
+    if at is None or at.verdict == UNDECIDED or at.vacuous:
         return "it is not known"
     return "it is not enough" if at.verdict == NO else f"it is enough within {_count(at.depth or 0, 'step')}"
 

@@ -143,6 +143,8 @@ class Answer:
     """A yes for every stack: its certificate, which may be one for fewer symbols."""
     found_at: int | None = None
     """The k that it was found for, where it follows from the answer for another k."""
+    found_on: Optimal | None = None
+    """Where it was found, if not on the report's own product."""
     vacuous: bool = False
     """A yes that says nothing: no two of the states it is about look alike, and there are others."""
 
@@ -165,6 +167,15 @@ class Answer:
         if self.verdict != YES:
             return -1.0
         return inf if self.depth is None else float(self.depth)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is a yes for all states, or a no.
+
+        >>> Answer(NO).settled, Answer(YES).settled, Answer(YES, depth=3).settled
+        (True, True, False)
+        """
+        return self.verdict == NO or self.reach == inf
 
     @property
     def scope(self) -> str | None:
