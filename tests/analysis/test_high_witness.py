@@ -51,7 +51,7 @@ def test_what_is_best_depends_on_how_high_the_stack_is(tmp_path):
 
 def test_where_it_does_not_apply():
     assert HighWitnesses.of(Task("letter"), 0.99) is None  # chance
-    assert HighWitnesses.of(Task("multi-20x20"), 0.9) is None  # too large
+    assert HighWitnesses.of(Task("multi-20x20"), 0.99) is None  # too large
     assert check_k("letter", k=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (UNDECIDED, "yes")
 
 

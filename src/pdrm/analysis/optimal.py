@@ -161,11 +161,12 @@ def _explore(product: FiniteProduct, depth: int | None, most: int) -> int | None
     return len(product.layers) - 1
 
 
-def follow_to_the_end(answer: Optimal, most: int) -> Optimal:
-    """Follow the optimal actions from the start beyond what was asked about, so that a policy that ends can be seen to."""
+def follow_to_the_end(answer: Optimal, most: int, room: int = 1) -> Optimal:
+    """Follow the optimal actions from the start beyond what was asked about, so that a policy that ends can be seen to. There may be half as many
+    states more then, or `room` in all."""
     product, found = answer.product, answer.values
     each = int(np.prod(product.next.shape[1:]))
-    most = min(most, product.most_states, int(GROWTH * len(product)) + 1)
+    most = min(most, product.most_states, max(room, int(GROWTH * len(product)) + 1))
     starts = product.starts[product.starts != END]
     for _ in range(TO_THE_END):
         check_time()

@@ -101,7 +101,9 @@ def check_k(
         questions = list(choose_questions(from_))
         task = Task(place, machine)
         bound, room = Bound(height, rule), measure_memory(memory)
-        search = partial(KSearch, task, ks, discount=discount, bound=bound, most=most, memory=room, questions=questions)
+        search = partial(
+            KSearch, task, k=ks, discount=discount, bound=bound, most=most, memory=room, questions=questions
+        )
         warned = warn_of_task(task, quiet=as_json)
         _compile(quiet=as_json)
         begun = monotonic()

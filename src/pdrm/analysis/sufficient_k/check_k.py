@@ -50,6 +50,8 @@ ASKED = 5_000
 """In a larger one, the states to ask about: to the depth at which there are about so many."""
 STEPS = 100
 """States that are farther away are asked about once those within so many steps are known."""
+FOLLOWED = 10_000
+"""From the start alone, so many states may be looked at to follow the best policy."""
 FOLLOW, ASK = 0.1, 0.15
 """The shares of the time that are left for the end of the best policy, and then for the questions."""
 ANSWER = 1e-6
@@ -69,8 +71,8 @@ MOST_CLASSES = 20_000
 AFTER_STOP = 0.3
 """Seconds that answers may take when the search was stopped."""
 GIB = 2**30
-SHORTEST_TIME = 0.1
-"""Seconds that a search is given at least."""
+FROM_START, ALSO_FROM_START = 0.5, 0.15
+"""The share of the time for a search from the start alone, before all states are looked at; the second where these are asked about, too."""
 QUICK, EVERY = 3.0, 5.0
 """Seconds before anything is said of how it goes, and between two lines where there is no terminal."""
 
@@ -79,7 +81,8 @@ QUICK, EVERY = 3.0, 5.0
 class Plan:
     """How a search shares its time. What a phase does not need, those after it have.
 
-    0. Solve the task with the whole stack in view, where that takes little: whenever the search ends, the optimal value is known then.
+    0. Solve the task with the whole stack in view, where that takes little: whenever the search ends, the optimal value is known then. Look
+       from the start alone, too, for a small share of the time.
     1. Begin: explore the whole product, or, where half of the time (or two thirds of what there is for exploring) is not enough for
        that, the near states to ask about.
     2. Explore: look ever further for the optimal actions of these states. The questions may be asked in between, once all states are known.
@@ -214,8 +217,10 @@ class KSearch:
         """Whether the task can be solved with the whole stack in view: a cap would make another task of it."""
         if self._solvable:
             compile_solver()
-        self.plan = Plan(inf if seconds is None else seconds, estimate_seconds(task) if self._solvable else 0.0)
-        self.most, self.watch, self.begun = most, watch, monotonic()
+        self.plan = Plan(
+            inf if seconds is None else seconds, estimate_seconds(task, discount) if self._solvable else 0.0
+        )
+        self.most, self.memory, self.watch, self.begun = most, memory, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
         product = self._new_product()
         height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
@@ -235,10 +240,12 @@ class KSearch:
         """Whether it was stopped by Ctrl-C."""
         self._early: Answers | None = None
         self._solved = Solved(task, discount)
+        self._before: KReport | None = None
+        """What is known from the start, by a search of that alone."""
 
-    def go_on_from(self, before: KSearch) -> None:
-        """Take over what another search of the same task has found out about it."""
-        self._solved = before._solved
+    def go_on_from(self, before: KSearch, report: KReport | None = None) -> None:
+        """Take over what another search of the same task has found out about it, and what it has reported."""
+        self._solved, self._before = before._solved, report
         if self._solved.high is not None and self._solvable:
             self.plan = replace(self.plan, solving=KNOWN)
 
@@ -268,6 +275,8 @@ class KSearch:
             self._enter("solving with the whole stack")
             with self._until(2 * SOLVE * self.plan.seconds):
                 self._solved.solve()
+            if self._solved.high is not None and self._every_state and self._before is None:
+                self._before = self._look_from_start()
         try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
@@ -277,9 +286,25 @@ class KSearch:
         except TimeoutError:
             self.ended = TIME
         with suppress(TimeoutError), self._until(self.plan.follow):
-            further = replace(self.optimal, product=self.optimal.product.snapshot())
-            self.optimal = follow_to_the_end(further, self.most)
+            while True:
+                further = replace(self.optimal, product=self.optimal.product.snapshot())
+                found = follow_to_the_end(further, self.most, room=FOLLOWED if self.depth == 0 else 0)
+                if found is further:
+                    break
+                self.optimal, self.explored = found, max(self.explored, len(found.product))
+                self._enter(self.phase)
+                if self.depth != 0 or not is_certain(self.task.finite):  # with chance it may go on for ever
+                    break
         self._ran = True
+
+    def _look_from_start(self) -> KReport:
+        """What is known from the start, if only the ways there are looked at: that takes little where optimal play ends."""
+        share = None if self.plan.seconds == inf else ALSO_FROM_START * self.plan.seconds
+        alone = partial(KSearch, self.task, self.ks, discount=self.discount, depth=0, questions=("start",))
+        search = alone(seconds=share, most=self.most, memory=self.memory, watch=self.watch)
+        search.go_on_from(self)
+        search.run()
+        return search.report()
 
     def report(self, seconds: float | None = None) -> KReport:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
@@ -302,6 +327,8 @@ class KSearch:
         beyond = answers.beyond if self.ks is None else None
         explored = max(self.explored, len(self.optimal.product))
         report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
+        if self._before is not None:
+            report = report.add(self._before, all_asked=self.depth is None)
         return replace(report, ended=DECIDED) if report.complete else report
 
     def _answer(self, answers: Answers) -> None:
@@ -551,7 +578,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     search = partial(
         KSearch,
         given,
-        k,
+        k=k,
         discount=discount,
         bound=bound,
         most=most,
@@ -589,16 +616,18 @@ def measure_memory(gib: float) -> int:
 def look(
     search: Callable[..., KSearch], depth: int | None, seconds: float | None, from_: str | None, *, quiet: bool
 ) -> tuple[KReport, bool]:
-    """Search, from the start alone first with the start alone in view, until a yes holds for all states; what is known then, or when it is stopped,
-    and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a pipe."""
-    first = search(depth=0 if from_ else depth, seconds=seconds)
+    """Search; from the start alone first with the start alone in view, and then, if something is open, in view of all states. What is known
+    then, or when it is stopped, and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a
+    pipe."""
     with show_search(seconds, quiet=quiet) as attach:
+        share = FROM_START if from_ and depth != 0 else 1.0
+        first = search(depth=0 if from_ else depth, seconds=None if seconds is None else share * seconds)
         attach(first, 0.0)
         report = first.find()
-        spent = first.spent
+        left = None if seconds is None else seconds - first.spent
         if not from_ or depth == 0 or first.stopped or report.settles("start"):
             return report, first.stopped
-        further = search(depth=depth, seconds=None if seconds is None else max(SHORTEST_TIME, seconds - spent))
-        further.go_on_from(first)
-        attach(further, spent)
-        return further.find().add(report), further.stopped
+        second = search(depth=depth, seconds=left)
+        second.go_on_from(first, report)
+        attach(second, first.spent)
+        return second.find(), second.stopped

@@ -29,10 +29,11 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.finite_product import format_word
 from pdrm.task import Task
 
-MOST_HEADS = 10_000
-"""Environment states times machine states times symbols: more are not solved for the sake of a witness."""
-HEADS_PER_SECOND = 2_000
-"""How many are solved in a second, carefully estimated."""
+MOST_SOLVING = 10.0
+"""Seconds that solving may take, by estimate: what takes longer is not solved for the sake of a witness."""
+HEADS_PER_SECOND, HORIZON = 3_000, 100
+"""How many combinations of environment state, machine state and symbol are solved in a second, carefully estimated, if what comes after so many
+steps hardly counts; the farther one looks, the longer it takes."""
 WAYS, LONGEST = 60, 6
 """Random ways from the start that are compared at once, and their steps at most."""
 FROM_WAYS = 0.5
@@ -115,7 +116,7 @@ class HighWitnesses:
     @classmethod
     def of(cls, task: Task, discount: float) -> HighWitnesses | None:
         """For a task, if its moves are deterministic, it is small enough and there is time; else None."""
-        if not may_apply(task, discount) or estimate_seconds(task) > time_left():
+        if not may_apply(task, discount) or estimate_seconds(task, discount) > time_left():
             return None
         try:
             left = time_left()
@@ -388,14 +389,10 @@ def _list_alike(places: list[Place], k: int) -> Iterator[Pair]:
     yield from islice((pair for pair in pairs if look_alike(*pair, k)), MOST_PAIRS)
 
 
-def count_heads(task: Task) -> int:
-    """Environment states times machine states times symbols."""
-    return task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
-
-
-def estimate_seconds(task: Task) -> float:
+def estimate_seconds(task: Task, discount: float) -> float:
     """The seconds that solving a task takes, about."""
-    return count_heads(task) / HEADS_PER_SECOND
+    heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
+    return heads / HEADS_PER_SECOND / (1 - discount) / HORIZON
 
 
 def may_apply(task: Task, discount: float) -> bool:
@@ -404,7 +401,7 @@ def may_apply(task: Task, discount: float) -> bool:
     >>> may_apply(Task("maze-5x5"), 0.99), may_apply(Task("letter"), 0.99)
     (True, False)
     """
-    return is_certain(task.finite) and discount > 0 and count_heads(task) <= MOST_HEADS
+    return is_certain(task.finite) and discount > 0 and estimate_seconds(task, discount) <= MOST_SOLVING
 
 
 @cache

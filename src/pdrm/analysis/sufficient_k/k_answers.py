@@ -216,6 +216,16 @@ class Answers:
             for question in questions:
                 if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
                     self._halve(question, len(FIRST_KS), top)
+            if self.high is not None and not self._enough(top, "start"):
+                self._find_last_no(top)
+
+    def _find_last_no(self, top: int) -> None:
+        """Find the largest k that is refused from the start, where none is known to be enough."""
+        low, high = FIRST_KS[-1], top
+        while self.at(low)["start"].verdict == NO and high - low > 1 and time_left() > 0:
+            k = (low + high) // 2
+            with limit_time(time_left() / ((high - low).bit_length() + 1)):
+                low, high = (k, high) if self.at(k)["start"].verdict == NO else (low, k)
 
     def _halve(self, question: str, low: int, high: int) -> None:
         """Find the smallest k from `low` on that is enough, where `high` is. What is undecided takes all the time that it is given, so each k has a

@@ -247,35 +247,44 @@ class KReport:
         answers = [answer for found in self.answers.values() for answer in found.values()]
         return all(one.verdict == NO or one.reach >= deep for one in answers)
 
-    def settles(self, question: str) -> bool:
-        """Whether one question is answered for all states, for every k that was asked about or up to one that is enough."""
-        found = self._take(question).values()
-        return all(one.settled for one in found) and (self.beyond is None or any(one.verdict == YES for one in found))
+    def list_open(self, question: str) -> list[int]:
+        """The k for which the answer is neither a no nor a yes for all states."""
+        return [k for k, one in self._take(question).items() if not one.settled]
 
-    def add(self, other: KReport) -> KReport:
-        """With what another search of the same task had found out as well: what is settled there, or reaches further, and better bounds."""
+    def settles(self, question: str) -> bool:
+        """Whether nothing is open for one question."""
+        return not self.list_open(question)
+
+    def add(self, other: KReport, *, all_asked: bool) -> KReport:
+        """With what another search of the same task, from the start alone, has found out: what is settled there, or reaches further, and better
+        bounds. Of the k that were tried there alone, those next to where the noes end, and the smallest that is enough. `all_asked`: no depth
+        was given."""
+        no = [k for k, found in other.answers.items() if found["start"].verdict == NO]
+        after = [k for k in other.answers if k not in no]
+        tried = [*no[-1:], *after[:1], other.smallest("start")] if self.beyond is not None else []
         answers = {k: dict(found) for k, found in self.answers.items()}
-        for k, found in other.answers.items():
-            for question, one in found.items():
-                theirs = replace(one, found_on=one.found_on or other.optimal)
-                own = answers.setdefault(k, dict.fromkeys(found, Answer(UNDECIDED)))[question]
-                if not own.settled and (theirs.settled or (theirs.reach > own.reach and not theirs.vacuous)):
-                    answers[k][question] = theirs
+        for k in [k for k in other.answers if k in answers or k in tried]:
+            own, theirs = answers.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED))), other.answers[k]["start"]
+            if (
+                not own["start"].settled
+                and (theirs.settled or theirs.reach > own["start"].reach)
+                and not theirs.vacuous
+            ):
+                own["start"] = replace(theirs, found_on=theirs.found_on or other.optimal)
         answers = dict(sorted(answers.items()))
-        carry_over(answers, all_asked=False)
-        gaps = {**other.gaps, **self.gaps}
-        for k in self.gaps.keys() & other.gaps.keys():
-            gaps[k] = replace(gaps[k], found=max(self.gaps[k].found, other.gaps[k].found))
-        followed = self.followed if self.followed is not None and self.followed.ends is not None else other.followed
-        both = replace(
+        carry_over(answers, all_asked=all_asked)
+        gaps = {k: self.gaps[k] if k in self.gaps else other.gaps[k] for k in answers}
+        for k in gaps.keys() & other.gaps.keys():
+            gaps[k] = replace(gaps[k], found=max(gaps[k].found, other.gaps[k].found))
+        known = self.followed is not None and (self.followed.ends is not None or other.followed is None)
+        return replace(
             self,
             answers=answers,
             gaps=gaps,
             solved=self.solved or other.solved,
             explored=max(self.explored, other.explored),
-            followed=followed or self.followed,
+            followed=self.followed if known else other.followed,
         )
-        return replace(both, ended=DECIDED) if both.complete else both
 
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
