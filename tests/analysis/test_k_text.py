@@ -6,7 +6,7 @@ import pytest
 
 from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
-from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, summarize
+from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, list_shown, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply
 from pdrm.task import Task
@@ -20,9 +20,9 @@ def paint():
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ("no no no no", "no k tried is enough"),
+        ("no no no no", "no k up to 6 is enough"),
         ("undecided undecided undecided undecided", "undecided for k = 3…6; look further"),
-        ("no no undecided undecided", "not enough for k = 3, 4; undecided for k = 5, 6; look further"),
+        ("no no undecided undecided", "no k up to 4 is enough; undecided for k = 5, 6; look further"),
         ("no undecided yes yes", "k = 5 is enough (undecided for k = 4)"),
         ("no no yes undecided", "k = 5 is enough"),
     ],
@@ -130,3 +130,13 @@ def test_a_witness_is_drawn_from_a_report(paint):
 
 def test_one_discount_unless_one_is_given():
     assert KSearch(Task("multi-10x10"), seconds=1).discount == solve("multi-10x10").discount == 0.9
+
+
+def test_of_the_k_that_were_tried_on_the_way_those_next_to_a_change_are_shown():
+    report = check_k("paint")
+    answers = {k: report.answers[min(k, 5)] for k in (0, 1, 2, 3, 4, 9, 10, 30, 31)}
+    found = {**answers, 9: report.answers[4]}
+    tried = replace(report, answers=found, gaps={k: report.gaps[min(k, 5)] for k in found}, beyond=32)
+    assert list_shown(tried) == [0, 1, 2, 3, 4, 9, 10, 31]
+    assert "9, 10: next to where the answers change; 30 tried, too" in str(tried)
+    assert list_shown(replace(tried, beyond=None)) == list(found)

@@ -147,7 +147,7 @@ def test_undecided_is_not_called_no(pdrm):
     outcome = pdrm("check-k", "multi-10x10", "--k", "0..1", "--depth", 2, "--most", 100)
     assert "undecided" in outcome.out.split("same values: ")[0]
     assert "same values: undecided for k = 0, 1; a larger --most may help" in outcome.out
-    assert "no k tried is enough" not in outcome.out
+    assert "no k up to" not in outcome.out
 
 
 def test_what_may_help_to_a_certificate(pdrm, tmp_path):

@@ -123,7 +123,8 @@ class KReport:
 
         first, second, *_ = format_report(self)
         rows = []
-        for k, found in self.answers.items():
+        for k in list_shown(self):
+            found = self.answers[k]
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
             cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
             rows.append([str(k), *cells, _format_loss(self.loss(k)[1], self._scale)])
@@ -431,11 +432,25 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
         "",
         "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss from the start",
     ]
-    for k, found_at_k in report.answers.items():
+    for k in list_shown(report, questions):
+        found_at_k = report.answers[k]
         cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
         rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report.loss(k)[1], report._scale))
     said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
     return [*rows, *explain_rows(report, questions), "", *said, f"so: {recommend(report, questions, further).text}"]
+
+
+def list_shown(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[int]:
+    """The k to show: all that were asked for; else the first few, the largest, and those next to where an answer changes."""
+    ks = list(report.answers)
+    if report.beyond is None:
+        return ks
+    shown = {k for k in ks if k <= FIRST} | {*ks[-1:]}
+    for question in questions:
+        said = [_format_answer(report.answers[k][question]) for k in ks]
+        for (low, one), (high, other) in pairwise(zip(ks, said, strict=True)):
+            shown |= {low, high} if one != other else set()
+    return sorted(shown)
 
 
 def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[str]:
@@ -448,8 +463,11 @@ def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> li
         why = (
             f"{why} of the states asked about look alike" if report.optimal.depth else "as high as stacks were explored"
         )
-        halved = f"; {format_numbers(between)}: between, to find the smallest that is enough" if between else ""
-        notes.append(f"(k = {last}: {why}{halved})")
+        shown = list_shown(report, questions)
+        near = [k for k in between if k in shown]
+        halved = f"; {format_numbers(near)}: next to where the answers change" if near else ""
+        left = [k for k in between if k not in shown]
+        notes.append(f"(k = {last}: {why}{halved}{f'; {format_numbers(left)} tried, too' if left else ''})")
     if any(found[question].vacuous for found in report.answers.values() for question in questions):
         notes.append("(vacuous: no two of these states look alike with k symbols, so this yes says nothing)")
     domain = report.optimal.product.domain
@@ -680,18 +698,15 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         rest = "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks)
         return f"k = {smallest} is enough{far}" + (f" ({rest})" if rest else "")
     if empty:
-        parts = (("not enough for k =", fails), ("undecided for k =", unknown))
-        return (
-            "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks) + nothing
-            if fails or unknown
-            else nothing[2:]
-        )
+        parts = [f"no k up to {max(fails)} is enough"] if fails else []
+        parts += [f"undecided for k = {format_numbers(unknown)}"] if unknown else []
+        return "; ".join(parts) + nothing if parts else nothing[2:]
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
-            return "no k tried is enough"
+            return f"no k up to {max(fails)} is enough"
         most = max(fails)
         return f"no k up to {most} is enough; larger k cannot be judged: with more than {most} symbols all states asked about look different"
-    first = f"not enough for k = {format_numbers(fails)}; " if fails else ""
+    first = f"no k up to {max(fails)} is enough; " if fails else ""  # what is not for k is not for fewer
     return f"{first}undecided for k = {format_numbers(unknown)}; {_say_further(report, further)}"
 
 
