@@ -43,7 +43,8 @@ class Line:
     ours: bool = False
     """Not in the paper."""
     seconds: float | None = None
-    """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
+    """About how long one run takes: the longest are begun first (tables before networks), and the time left is guessed from it; None:
+    not known."""
     gigabytes: float = 0.5
     """About how much memory one run takes at most: too large ones are not run side by side."""
 
