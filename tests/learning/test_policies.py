@@ -177,6 +177,28 @@ def test_damage_is_noticed(agent, tmp_path):
         load_policy(file)
 
 
+def test_a_file_that_is_missing_is_not_called_damaged(tmp_path):
+    run = pdrm.train("letter", "q", episodes=100, folder=tmp_path)
+    file = tmp_path / "mine.npz"
+    run.policy.save(file)
+    for gone, name in ((file, "mine.npz"), (file.with_suffix(".json"), "mine.json")):
+        kept = gone.read_bytes()
+        gone.unlink()
+        with pytest.raises(BadPolicyFile, match=f"{name} is missing") as told:
+            load_policy(file)
+        assert "damaged" not in told.value.message
+        assert "copy it" in told.value.fix
+        gone.write_bytes(kept)
+    load_policy(file)
+    with pytest.raises(BadPolicyFile, match="there is no policy"):
+        load_policy(tmp_path / "none.npz")
+    (run.folder / "policy.npz").unlink()
+    for ask in (lambda: run.policy, run.evaluate, lambda: load_policy(run.folder), run.episode):
+        with pytest.raises(BadPolicyFile, match=r"policy\.npz is missing") as told:
+            ask()
+        assert "train again" in told.value.fix
+
+
 def test_ties_are_broken_in_an_episode_as_in_training():
     """Of several best values the first, unless all are 0; else any of them."""
     values = np.array([0.0, 2.0, 2.0, 1.0])

@@ -29,6 +29,7 @@ from pdrm.errors import (
     Interrupted,
     NeverSucceeded,
     PdrmError,
+    check_policy_files,
     explain_arguments,
     warn_caller,
 )
@@ -197,8 +198,7 @@ class Run:
     @property
     def policy(self) -> AnyPolicy | SummaryPolicy | DeepPolicy:
         """What was learnt: a table by what is seen, or networks that act step by step."""
-        if not (self.folder / POLICY).exists():
-            raise no_run(self.folder)
+        self._check_policy()
         if isinstance(self.spec.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
@@ -297,13 +297,22 @@ class Run:
 
         return Film(went, file)
 
+    def _check_policy(self) -> None:
+        """Raise where the run has no policy: it is not trained yet, or its policy was not kept."""
+        if (self.folder / POLICY).exists():
+            return
+        if not self.done:
+            raise no_run(self.folder)
+        fault = f"{self.folder} holds a run that is trained, but its {POLICY} is missing"
+        fix = "copy it there, or remove the folder and train again with pdrm.train or pdrm train, which keep every policy; a study does not keep large ones"
+        raise BadPolicyFile(fault, fix=fix)
+
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
         from pdrm.learning.evaluation import Trained  # noqa: PLC0415
         from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415
 
-        if not (self.folder / POLICY).exists():
-            raise no_run(self.folder)
+        self._check_policy()
         task, agent = self.spec.task, self.spec.agent
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
@@ -439,6 +448,7 @@ def load_policy(
     file = Path(path)
     if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
         return Run.load(file if file.is_dir() else file.parent).policy
+    check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
         about = description.get("about")

@@ -17,7 +17,15 @@ from gymnasium import spaces
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.errors import (
+    BadPolicyFile,
+    NotHere,
+    PdrmError,
+    UnknownFormat,
+    WrongPolicy,
+    check_policy_files,
+    explain_arguments,
+)
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -238,6 +246,7 @@ def _write(path: Path, network: object, description: dict[str, Any]) -> None:
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
+    check_policy_files(path)
     beside, fix = path.with_suffix(".json"), "restore a copy of it, or train one: pdrm train water-17"
     try:
         description = parse_record(read_bytes(beside))

@@ -17,7 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.errors import (
+    BadPolicyFile,
+    NotHere,
+    PdrmError,
+    UnknownFormat,
+    WrongPolicy,
+    check_policy_files,
+    explain_arguments,
+)
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -302,6 +310,7 @@ def load_table(path: str | Path) -> AnyPolicy | SummaryPolicy:
     """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)
     beside = file.with_suffix(".json")
+    check_policy_files(file)
     try:
         description = parse_record(read_bytes(beside))
         sha256 = str(description["sha256"])
