@@ -211,16 +211,16 @@ class Run:
         """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
 
         Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
-        `mean_discounted_return` (None for networks), with the agent's `discount`, is what to compare with an optimal value.
+        `mean_discounted_return`, with the agent's `discount`, is what to compare with an optimal value.
         """
         from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
 
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
-        discount, worth = float(self.spec.agent.discount), None
+        discount = float(self.spec.agent.discount)
         if self.spec.agent.deep:
-            returns, steps, ends, cut, more = self._play(episodes, seed)
+            returns, worth, steps, ends, cut, more = self._play(episodes, seed)
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
@@ -320,8 +320,11 @@ class Run:
         known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
         return Trained(load_table(self.folder / POLICY), where, machine, **known)
 
-    def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], list[bool], dict[str, Any]]:
-        """Episodes of a network, all at once: returns, steps, last states, whether a limit ended them, and how often a full stack."""
+    def _play(
+        self, episodes: int, seed: int
+    ) -> tuple[list[float], float, list[int], list[str], list[bool], dict[str, Any]]:
+        """Episodes of a network, all at once: returns, their mean when they are discounted, steps, last states, whether a limit ended
+        them, and how often a full stack."""
         policy: Any = self.policy
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
         from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
@@ -329,10 +332,15 @@ class Run:
         learner = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed])
         learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))
         (test,) = learner.play(episodes, seed)
-        columns = test.returns.tolist(), test.steps.tolist(), test.ends.tolist()
         full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
+        worth = float(np.asarray(learner.played.discounted, np.float64).mean())
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
-        return *columns, short.tolist(), {"cut_off": int(full.sum())}
+        columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
+        return test.returns.tolist(), worth, *columns, {"cut_off": int(full.sum())}
+
+
+MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
+"""What evaluations of several runs have the mean of."""
 
 
 class RunRow(NamedTuple):
@@ -415,15 +423,13 @@ class Runs(list[Run]):
 
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
-        worth = [one["mean_discounted_return"] for one in each]
         return Evaluation(
             domain=each[0]["domain"],
             seeds=[run.spec.seed for run in self],
             episodes=sum(one["episodes"] for one in each),
-            mean_discounted_return=None if None in worth else float(np.mean(worth)),
             discount=each[0]["discount"],
             returns=[paid for one in each for paid in one["returns"]],
-            **{name: float(np.mean([one[name] for one in each])) for name in ("mean_return", "mean_steps", "success")},
+            **{name: float(np.mean([one[name] for one in each])) for name in MEANS},
             ends=dict(ends.most_common()),
             truncated=sum(one["truncated"] for one in each),
         )
