@@ -729,7 +729,8 @@ class Diverged(BadSetting, code="E0813"):
 
 class NotHere(BadSetting, AttributeError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
-    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`.
+    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
+    but `task.env()` has.
     """
 
 

@@ -19,13 +19,12 @@ from functools import cache
 from itertools import pairwise
 from math import inf, isfinite, nan
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadSetting,
     BadStudy,
-    NotHere,
     UnknownAgent,
     UnknownSetting,
     WrongArguments,
@@ -34,6 +33,7 @@ from pdrm.errors import (
     explain_arguments,
     name_right_word,
 )
+from pdrm.habits import OF_AGENTS, Explained
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import COUNTED, DISCOUNTS, Task
@@ -68,9 +68,10 @@ runs keep their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent(ABC):
+class Agent(Explained, ABC):
     """What every agent has. Settings that it does not have, or that are out of range, are refused when it is made."""
 
+    _called: ClassVar[str] = "agents are settings, and"
     name: ClassVar[str] = ""
     """As the command line and study files call it."""
     deep: ClassVar[bool] = False
@@ -103,11 +104,9 @@ class Agent(ABC):
         if isinstance(self, QLearning | Deep):
             _check_shaping(self)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for what an agent does not have: what agents of other libraries have is explained."""
-        if name in ("learn", "train", "fit", "predict", "act", "save", "load", "evaluate"):
-            raise NotHere(f"agents are settings, and have no `{name}`", fix=_how_to_train(type(self)))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @classmethod
+    def _find_call(cls, name: str) -> str:
+        return _how_to_train(cls) if name in OF_AGENTS else ""
 
     @property
     def view(self) -> View | None:
@@ -120,6 +119,11 @@ class Agent(ABC):
     @abstractmethod
     def total(self) -> int:
         """How long it trains, in its unit."""
+
+    @property
+    @abstractmethod
+    def discount(self) -> float:
+        """γ: of each agent, a setting."""
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""

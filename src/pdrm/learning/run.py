@@ -9,12 +9,12 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from pdrm.errors import (
     warn_caller,
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
+from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(Explained):
     """A run in its folder: its curve, its policy, and episodes with it.
 
     >>> from pdrm.learning.agents import CpRM
@@ -90,6 +91,8 @@ class Run:
     (100005.0, {'home': 5})
     """
 
+    _called: ClassVar[str] = "runs"
+    _habits: ClassVar[Mapping[str, str]] = OF_RUNS
     spec: RunSpec
     """The task, the agent and the seed."""
     folder: Path
@@ -360,7 +363,7 @@ class RunRow(NamedTuple):
         return self._asdict()
 
 
-class Runs(list[Run]):
+class Runs(list[Run], Explained):
     """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
 
     >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
@@ -369,6 +372,9 @@ class Runs(list[Run]):
     >>> runs.table()[1].seed, runs.evaluate(episodes=5)["episodes"]
     (1, 10)
     """
+
+    _called: ClassVar[str] = "several runs"
+    _habits: ClassVar[Mapping[str, str]] = OF_SEVERAL_RUNS
 
     def __repr__(self) -> str:
         if not self:

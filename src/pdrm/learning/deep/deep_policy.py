@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import numpy as np
@@ -37,6 +37,7 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
+from pdrm.habits import OF_NETWORKS, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -62,7 +63,7 @@ MOST_DEPTH = 2**24
 
 
 @dataclass(eq=False)
-class DeepPolicy:
+class DeepPolicy(Explained):
     """A trained policy that acts step by step, without exploration, remembering where its agent does. `load_deep_policy` reads
     one from a run's folder.
 
@@ -77,6 +78,8 @@ class DeepPolicy:
     True
     """
 
+    _called: ClassVar[str] = "networks of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_NETWORKS
     algorithm: Algorithm
     settings: Any
     product: JaxProduct
@@ -97,13 +100,6 @@ class DeepPolicy:
     def begin(self) -> None:
         """Forget: a new episode begins."""
         self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for what a policy does not have: what those of other libraries have is explained."""
-        if name == "predict":
-            fix = "action = policy.act(observation), with policy.begin() before each episode"
-            raise NotHere("policies of pdrm have no `predict`", fix=fix)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @explain_arguments
     def act(
@@ -163,6 +159,7 @@ class DeepPolicy:
         assert self.product.readable is not None  # noqa: S101 - `jax_product` sets it
         return self.product.readable
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The action it takes, row by row: for every machine state, k symbols on top of the stack, and environment state. Of a
         finite domain, and a network that remembers nothing. domain: where it was learnt, to have states and actions described.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadPolicyFile,
-    NotHere,
     PdrmError,
     UnknownFormat,
     WrongPolicy,
@@ -38,6 +37,7 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
+from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -69,8 +69,11 @@ ARRAYS = ".npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TabularPolicy:
+class TabularPolicy(Explained):
     """What the two kinds of policy share."""
+
+    _called: ClassVar[str] = "policies of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -85,17 +88,12 @@ class TabularPolicy:
     def __len__(self) -> int:
         return len(self.q_table)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for what a policy does not have: what those of other libraries have is explained."""
-        if name == "predict":
-            raise NotHere("policies of pdrm have no `predict`", fix="action = policy.act(observation)")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @property
     def view(self) -> View:
         """What it sees of the stack."""
         return self.q_table.view
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
 
@@ -113,6 +111,7 @@ class TabularPolicy:
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
+    @explain_arguments
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
         return self.q_table.seen(row)
@@ -151,6 +150,7 @@ class TabularPolicy:
         """SHA-256 of everything that was learnt."""
         return hashlib.sha256(encode_arrays(self._arrays())).hexdigest()
 
+    @explain_arguments
     def save(self, path: str | Path, largest: int | None = None) -> Fingerprint:
         """Write `path` (.npz), unless it has more than so many bytes, and the description beside it (.json).
 
@@ -197,6 +197,7 @@ class Policy(TabularPolicy):
     """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
     machine state, view) that was seen."""
 
+    @explain_arguments
     def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
         self._check_state(environment_state)
@@ -223,12 +224,14 @@ class HierarchicalPolicy(TabularPolicy):
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
 
+    @explain_arguments
     def option_values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
         self._check_state(environment_state)
         values = self.q_table.values(environment_state, machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
+    @explain_arguments
     def option(self, environment_state: int, machine_state: str, memory: Memory) -> int:
         """The option of highest value there, the first of several."""
         values = self.option_values(environment_state, machine_state, memory)
@@ -236,6 +239,7 @@ class HierarchicalPolicy(TabularPolicy):
             raise WrongPolicy(f"`{machine_state}` is final and has no options", fix="ask before the machine has ended")
         return int(np.argmax(values))
 
+    @explain_arguments
     def values(
         self, environment_state: int, machine_state: str, memory: Memory, option: int
     ) -> npt.NDArray[np.float64]:

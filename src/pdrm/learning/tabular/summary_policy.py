@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean, explain_arguments
 from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
+from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate
@@ -79,8 +81,11 @@ def world_arrays(world: World) -> Arrays:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SummaryPolicy:
+class SummaryPolicy(Explained):
     """Acts by the operators of what was experienced, with any stack."""
+
+    _called: ClassVar[str] = "policies of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -124,6 +129,7 @@ class SummaryPolicy:
         summaries: Summaries = self._found["summaries"]
         return summaries
 
+    @explain_arguments
     def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The value of each action, -inf where it was never experienced."""
         states = (*self.machine.states, *self.machine.final)
@@ -157,6 +163,7 @@ class SummaryPolicy:
         there = locate(observation, self.view, states, self.machine.stack, len(self.world.terminal))
         return int(np.argmax(self.values(*there)))
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
         from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
@@ -187,6 +194,7 @@ class SummaryPolicy:
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
+    @explain_arguments
     def save(self, path: str | Path) -> None:
         """Write it to a `.npz` file and a `.json` beside it."""
         file = Path(path)
