@@ -192,7 +192,8 @@ class Task(Displayed, Explained):
         """The task as a Gymnasium environment: the domain with the machine on it, for acting by hand and for agents of others.
 
         k, flatten, discrete, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
-        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: "ansi" or "rgb_array".
+        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: what `env.render()` gives; "ansi":
+        a text with the machine's state and stack, "rgb_array": a picture of the domain.
 
         >>> env = Task("letter").env(k=1)
         >>> env.reset(seed=0)[0]
