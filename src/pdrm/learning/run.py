@@ -25,6 +25,7 @@ from pdrm.errors import (
     BadPolicyFile,
     BadRunFolder,
     BadSetting,
+    CannotTranslate,
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
@@ -207,7 +208,7 @@ class Run(Explained):
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
             return load_deep_policy(self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent))
-        return _place(self._trained().policy, self.spec.task.finite)
+        return _place(self._trained().policy, self.spec.task.finite, self.spec.task)
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
@@ -475,7 +476,7 @@ def load_policy(
         from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415 - as `Run._trained`
 
         where = domain if task is None else task.finite
-        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None)
+        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None, task)
     import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
     from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy  # noqa: PLC0415
 
@@ -504,11 +505,19 @@ def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
     return task.domain
 
 
-def _place(policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None) -> AnyPolicy | SummaryPolicy:
-    """The policy, with the domain where it was learnt."""
-    from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - with the readable policies
+def _place(
+    policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
+) -> AnyPolicy | SummaryPolicy:
+    """The policy, with the domain where it was learnt; where it sees counters, with the machine that shows a stack in their place, if
+    there is one."""
+    from pdrm.learning.tabular.policy import Policy  # noqa: PLC0415 - with the readable policies
 
-    return replace(policy, domain=domain) if isinstance(policy, TabularPolicy) else policy
+    placed = replace(policy, domain=domain)
+    if task is None or not isinstance(placed, Policy) or not placed.counts:
+        return placed
+    with suppress(CannotTranslate):  # several counters of one's own
+        return replace(placed, pushdown=task.pushdown)
+    return placed
 
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:

@@ -45,7 +45,7 @@ from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.evaluation import Moment
-from pdrm.learning.tabular.policy_table import PolicyRow
+from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
@@ -103,12 +103,20 @@ class DeepPolicy(Explained):
 
     @explain_arguments
     def act(
-        self, observation: object, machine_state: str | None = None, memory: Sequence[str] | None = None
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Sequence[str] | None = None,
+        *,
+        deterministic: bool = True,
     ) -> int | npt.NDArray[Any]:
         """The action for an observation as `Task.env` shows it, a dictionary or a flat vector; what the policy never saw is left out.
 
-        observation: or the environment's state, then the machine's, and `memory`: the stack, top first.
+        observation: or the environment's state (its number, its name, or its row and column on a grid), then the machine's, and
+        `memory`: the stack, top first.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         wanted, own = self.product.observation_size, self.product.domain.observation_size
         if isinstance(observation, Mapping) or machine_state is not None:
             observation = self._encode(observation, machine_state, memory)
@@ -126,15 +134,15 @@ class DeepPolicy(Explained):
         found = np.asarray(action[0])
         return int(found) if not found.ndim else found
 
-    def _encode(
-        self, shown: object, machine_state: str | None, memory: Sequence[str] | None
-    ) -> npt.NDArray[np.float32]:
+    def _encode(self, shown: Any, machine_state: str | None, memory: Sequence[str] | None) -> npt.NDArray[np.float32]:
         """The vector for a dictionary, or for a state, a machine state and a stack."""
         machine, k, own = self.machine, self.product.k, self.product.domain.observation_size
         window = Window(machine, TopK(k))
         if machine_state is None:
             seen = read_seen(shown, (*window.state,), machine.stack)
         else:
+            if self.domain is not None and np.shape(shown) != (own,):
+                shown = number_state(shown, self.domain)
             known = machine_state in window.state and memory is not None and not isinstance(memory, str)
             known = known and window.symbol.keys() >= {*(memory or ())}
             seen = Seen(shown, machine_state, tuple(memory or ()), whole=True) if known else None

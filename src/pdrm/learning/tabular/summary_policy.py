@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean, explain_arguments
 from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
 from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate
+from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate, number_state, refuse_exploring
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, tabulate
@@ -97,6 +97,8 @@ class SummaryPolicy(Explained):
     world: World
     """The experienced moves."""
     _found: dict[str, Any] = field(default_factory=dict)
+    domain: FiniteDomain | None = field(default=None, kw_only=True)
+    """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
 
     def __len__(self) -> int:
         return int((self.world.next >= 0).sum())
@@ -130,32 +132,41 @@ class SummaryPolicy(Explained):
         return summaries
 
     @explain_arguments
-    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    def values(self, environment_state: StateLike, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The value of each action, -inf where it was never experienced."""
         states = (*self.machine.states, *self.machine.final)
         if machine_state not in states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), states))
-        known = isinstance(environment_state, int | np.integer)
-        if not known or not 0 <= environment_state < len(self.world.terminal):
-            fault = f"{environment_state!r} is not a state of the environment this was learnt in"
+        place = number_state(environment_state, self.domain)
+        if place >= len(self.world.terminal):
+            fault = f"{place} is not a state of the environment this was learnt in"
             raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
         if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
             raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
-        return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)[0]
+        return find_values(self.summaries, place, states.index(machine_state), symbols)[0]
 
     def begin(self) -> None:
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
 
     @explain_arguments
-    def act(self, observation: object, machine_state: str | None = None, memory: Memory | None = None) -> int:
+    def act(
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Memory | None = None,
+        *,
+        deterministic: bool = True,
+    ) -> int:
         """An action of highest value, the first of several.
 
-        observation: as `Task.env` shows it, with the whole stack; or the environment's state, then the machine's, and `memory`: the
-        stack, top first.
+        observation: as `Task.env` shows it, with the whole stack; or the environment's state (its number, its name, or its row and
+        column on a grid), then the machine's, and `memory`: the stack, top first.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         if machine_state is not None and memory is not None:
             state: Any = observation  # which is checked with the others
             return int(np.argmax(self.values(state, machine_state, memory)))
@@ -168,6 +179,7 @@ class SummaryPolicy(Explained):
         """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
         from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
 
+        known = self.domain if domain is None else domain
         places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
         states, symbols = self.machine.states, self.machine.stack
 
@@ -176,7 +188,7 @@ class SummaryPolicy(Explained):
             state, symbol = divmod(rest, len(symbols))
             found = self.values(places[place], states[state], (symbols[symbol],)).tolist()
             values = dict(zip(self.actions, found, strict=False))
-            where = "" if domain is None else domain.describe(places[place])
+            where = "" if known is None else known.describe(places[place])
             best = max(values, key=values.__getitem__, default="")
             return PolicyRow(places[place], where, states[state], (symbols[symbol],), best, values)
 
