@@ -16,8 +16,9 @@ from typing import Any
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy, explain_arguments
-from pdrm.learning.agents import Agent, agent_for, check_agent
+from pdrm.learning.agents import agent_for
 from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.settings import Agent, check_agent
 from pdrm.task import DomainLike, MachineLike, Task
 
 

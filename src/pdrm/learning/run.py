@@ -41,12 +41,9 @@ from pdrm.learning.agents import (
     DEFAULT_TABLE,
     PPO,
     SB3_SETTINGS,
-    Agent,
     CountingQ,
     Deep,
     agent_for,
-    check_agent,
-    check_known,
     read_agent,
     resolve_seeds,
 )
@@ -69,6 +66,7 @@ from pdrm.learning.run_loop import (
     read_progress,
     read_spec,
 )
+from pdrm.learning.settings import Agent, check_agent, check_known
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 

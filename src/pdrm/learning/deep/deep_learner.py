@@ -20,12 +20,13 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import EMITTED, FULL, NOTHING, Agent, Deep, OffPolicy, shaping_of
+from pdrm.learning.agents import EMITTED, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
+from pdrm.learning.settings import FULL, NOTHING, Agent
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain

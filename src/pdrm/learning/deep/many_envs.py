@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.agents import Deep, Number
+from pdrm.learning.agents import Deep
+from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep

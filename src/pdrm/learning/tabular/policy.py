@@ -41,7 +41,7 @@ from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import LONGEST_K
+from pdrm.learning.settings import LONGEST_K
 from pdrm.learning.tabular.hierarchical import TOP, Option, acting_heads, options_in_play, options_of
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
