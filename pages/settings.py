@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import fields
 
-from pdrm.learning.agents import AGENTS, Agent, describe_settings
+from pdrm.learning.agents import AGENTS
+from pdrm.learning.settings import Agent, describe_settings
 
 HEAD = """# Settings of the agents
 

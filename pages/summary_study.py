@@ -34,7 +34,8 @@ from pdrm.experiments.paper.recorded import keep_record
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.files import write_atomically
-from pdrm.learning.agents import Agent, agent_for
+from pdrm.learning.agents import agent_for
+from pdrm.learning.settings import Agent
 from pdrm.machines.configurations import Configuration
 from pdrm.task import Task
 

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+import pytest
 from gymnasium.utils.env_checker import check_env
 
 from pdrm.domains import NO_LABEL, FiniteEnv
@@ -136,7 +137,8 @@ def rendering_has_the_right_types(domain):
         shapes.add(image.shape)
         words.step(0), pixels.step(0)
     assert len(shapes) == 1
-    assert FiniteEnv(domain).render() is None
+    with pytest.warns(UserWarning, match="without a render_mode"):
+        assert FiniteEnv(domain).render() is None
 
 
 def gymnasium_is_content(domain):

@@ -22,7 +22,7 @@ LAYERS = (
     ("language", "domains"),
     ("machines",),
     ("progress", "files", "lazy", "arrays"),
-    ("limits",),
+    ("limits", "habits"),
     ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -1,6 +1,7 @@
 """The front door: few names, each with an example that the tests of the package run; the chapters lend theirs."""
 
 import ast
+import copy
 import doctest
 import inspect
 import re
@@ -15,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import pdrm
-from pdrm import lazy
-from pdrm.errors import BadSetting
+from pdrm import habits
+from pdrm.errors import BadSetting, NotHere, WrongArguments
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 
@@ -199,7 +200,7 @@ def test_the_front_door_and_the_chapters_complete_and_nothing_else():
     assert set(dir(pdrm)) == {*pdrm.__all__, *CHAPTERS}
     code = "import pdrm; print([name for name in vars(pdrm) if not name.startswith('_')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(ast.literal_eval(found.stdout)) <= {"errors", "lazy"}, "modules of the package that are loaded"
+    assert set(ast.literal_eval(found.stdout)) <= {"errors", "habits", "lazy"}, "modules of the package that are loaded"
 
 
 def test_what_is_not_at_the_front_door_is_answered_with_a_call_that_is_right():
@@ -221,12 +222,67 @@ def test_what_is_not_at_the_front_door_is_answered_with_a_call_that_is_right():
     with pytest.raises(AttributeError) as raised:
         pdrm.zebra  # noqa: B018 - there is none
     assert "mean" not in str(raised.value)
-    for call in lazy.CALLS.values():  # every name of ours in a call is there
+    for call in habits.CALLS.values():  # every name of ours in a call is there
         for path in re.findall(r"pdrm(?:\.\w+)+", call):
             thing = pdrm
             for part in path.split(".")[1:]:
                 thing = getattr(thing, part)
     assert set(vars(pdrm.learning.Run)) >= {"evaluate", "replay", "film", "episode", "plot", "policy", "load", "save"}
+
+
+def test_what_users_of_other_libraries_write_is_answered_with_the_right_call():
+    task = pdrm.Task("letter")
+    runs = pdrm.train(task, "q", k=1, episodes=100, seeds=2)
+    for thing, name, call in (
+        (runs[0], "predict", "run.policy.act("),
+        (runs[0], "learn", "pdrm.train("),
+        (runs[0], "agent", "run.spec.agent"),
+        (runs, "policy", "runs[0].policy"),
+        (runs, "predict", "runs[0].policy.act("),
+        (runs, "replay", "runs[0].replay()"),
+        (runs[0].policy, "predict", "policy.act("),
+        (runs[0].policy, "q_values", "policy.values("),
+        (task, "reset", "env.reset("),
+        (task, "step", "env.step("),
+        (task, "learn", "pdrm.train("),
+        (pdrm.CpRM(), "learn", "pdrm.train("),
+    ):
+        with pytest.raises(NotHere, match=f"have no `{name}`") as raised:
+            getattr(thing, name)
+        assert call in raised.value.fix
+        assert not hasattr(thing, name)
+        with pytest.raises(AttributeError, match="has no attribute 'zebra'"):
+            thing.zebra  # noqa: B018 - there is none
+        assert copy.deepcopy(thing) is not None
+    assert copy.deepcopy(task) == task
+    kinds = (pdrm.Run, pdrm.learning.Runs, pdrm.Task, pdrm.learning.DeepPolicy, pdrm.learning.Policy)
+    for kind in kinds:
+        assert not [name for name in kind._habits if hasattr(kind, name)], f"{kind.__name__} has it"
+
+
+def test_an_attribute_error_inside_a_property_is_not_hidden():
+    class Odd(habits.Explained):
+        @property
+        def inner(self):
+            return [].zebra
+
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'zebra'"):
+        Odd().inner  # noqa: B018 - it raises
+
+
+def test_wrong_calls_of_a_policy_are_answered_as_others_are():
+    tables = [pdrm.train("maze-5x5", name, episodes=20).policy for name in ("q", "hrm", "summary")]
+    for policy in tables:
+        for call, given, named in (
+            (policy.values, (0,), {}),
+            (policy.values, (0, "search", ("#",)), {"zebra": 1}),
+            (policy.table, (1, 2), {}),
+        ):
+            with pytest.raises(WrongArguments) as raised:
+                call(*given, **named)
+            assert raised.value.fix
+    with pytest.raises(WrongArguments):
+        tables[1].option(0)
 
 
 def test_without_a_name_what_there_is_is_listed():

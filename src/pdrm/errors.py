@@ -729,7 +729,8 @@ class Diverged(BadSetting, code="E0813"):
 
 class NotHere(BadSetting, AttributeError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
-    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`.
+    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
+    but `task.env()` has.
     """
 
 
@@ -742,7 +743,21 @@ class UnknownAgent(PdrmError, code="E0802"):
 
 
 class BadPolicyFile(PdrmError, code="E0803"):
-    """A policy file cannot be read, is damaged, or is not a policy: its `.npz` and `.json` belong together."""
+    """A policy file is missing, cannot be read, is damaged, or is not a policy: its `.npz` and `.json` belong together."""
+
+
+def check_policy_files(file: Path) -> None:
+    """Raise where one of the two files of a policy is missing, or both are."""
+    files = (file, file.with_suffix(".json"))
+    missing = [one for one in files if not one.exists()]
+    if len(missing) == len(files):
+        fix = "give the .npz file that `policy.save` wrote, or the folder of a run"
+        raise BadPolicyFile(f"there is no policy {file}", fix=fix)
+    if missing:
+        (there,) = (one.name for one in files if one not in missing)
+        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file, and only {there} is there"
+        fix = "copy it from where the policy was saved; or, if it is a run's, remove the run's folder and train again"
+        raise BadPolicyFile(fault, fix=fix)
 
 
 class WrongPolicy(PdrmError, code="E0804"):

@@ -17,49 +17,10 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from pdrm.errors import NotHere, missing_jax, name_alike
+from pdrm.habits import CALLS
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 """The packages of the library that have names for users."""
-
-
-RUN = 'run = pdrm.train(…), or pdrm.Run.load("runs/…")'
-CALLS = {
-    "evaluate": f"run.evaluate(episodes=100), of a run: {RUN}",
-    "replay": f"print(run.replay()), of a run: {RUN}",
-    "film": f'run.film("film.gif"), of a run: {RUN}',
-    "play": f"run.replay(), of a run: {RUN}",
-    "episode": f"run.episode(seed=0), of a run: {RUN}",
-    "plot": f"run.plot() or results.plot(), of a run: {RUN}; results = study.run()",
-    "policy": f"run.policy, of a run: {RUN}",
-    "load_run": 'pdrm.Run.load("runs/…")',
-    "load_agent": 'pdrm.Run.load("runs/…").policy',
-    "load_study": 'pdrm.experiments.load_study("study.toml")',
-    "run": 'pdrm.experiments.load_study("study.toml").run(), or pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
-    "run_study": 'pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
-    "convert": 'pdrm.save(pdrm.load("task.json"), "task.pdrm"), or a function of pdrm.machines such as pushdown_to_counting',
-    "step": 'pdrm.catalogue("letter").run("A A B C")',
-    "simulate": 'pdrm.catalogue("letter").run("A A B C")',
-    "check": 'pdrm.load("task.pdrm"), which checks it; pdrm.product.inspect_task(task) warns of what is more often a mistake',
-    "explain": 'print(pdrm.errors.explanations()["E0301"])',
-    "fmt": 'pdrm.language.lay_out(text, "task.pdrm"), of a text; pdrm.language.to_text(machine)',
-    "format": 'pdrm.language.lay_out(text, "task.pdrm"), of a text; pdrm.language.to_text(machine)',
-    "agents": "list(pdrm.learning.AGENTS); pdrm.CpRM(k=1) is one, help(pdrm.CpRM) explains its settings",
-    "compare": 'pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
-    "Agent": "pdrm.QLearning(k=1), pdrm.CpRM(k=1), pdrm.PPO(), …; list(pdrm.learning.AGENTS)",
-    "Domain": 'pdrm.domain("letter"), pdrm.load_domain("map.txt"), or pdrm.domains.from_arrays',
-    "names": "pdrm.domain() and pdrm.catalogue() list them",
-    "Machine": "pdrm.parse(text), pdrm.load(path), or pdrm.PushdownRewardMachine",
-    "machine": 'pdrm.catalogue("letter"), pdrm.load(path), or pdrm.parse(text)',
-    "Env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
-    "env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
-    "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
-    "reproduce": "pdrm reproduce, on the command line",
-    "claims": "pdrm claims, on the command line",
-    "doctor": "pdrm doctor, on the command line",
-    "bench": "pdrm bench, on the command line",
-    "new": "pdrm new garden, on the command line",
-}
-"""What one looks for at the front door and is called otherwise, or is a method: the right call."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

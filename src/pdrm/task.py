@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
@@ -35,6 +35,7 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.files import means_name
+from pdrm.habits import OF_TASKS, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
@@ -66,7 +67,7 @@ FAILURES = ("lost", "no")
 
 
 @explain_arguments
-class Task(Displayed):
+class Task(Displayed, Explained):
     """A domain and a machine that belong together.
 
     >>> Task("maze-5x5")
@@ -81,6 +82,8 @@ class Task(Displayed):
     folder: where relative paths start.
     """
 
+    _called: ClassVar[str] = "tasks"
+    _habits: ClassVar[Mapping[str, str]] = OF_TASKS
     domain: Domain
     machine: AnyMachine
     """As it was given; `pushdown` and `counting` are what agents learn with."""
@@ -189,7 +192,8 @@ class Task(Displayed):
         """The task as a Gymnasium environment: the domain with the machine on it, for acting by hand and for agents of others.
 
         k, flatten, discrete, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
-        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: "ansi" or "rgb_array".
+        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: what `env.render()` gives; "ansi":
+        a text with the machine's state and stack, "rgb_array": a picture of the domain.
 
         >>> env = Task("letter").env(k=1)
         >>> env.reset(seed=0)[0]

@@ -11,8 +11,9 @@ from tensorboard.util.tensor_util import make_ndarray
 
 from pdrm.domains.water import water_world
 from pdrm.errors import BadSetting, NeverSucceeded, NotHere, WrongPolicy
-from pdrm.learning.agents import DQN, PPO, QLearning, RecurrentPPO, parse_setting
+from pdrm.learning.agents import DQN, PPO, QLearning, RecurrentPPO
 from pdrm.learning.run import Run, _advise, train
+from pdrm.learning.settings import parse_setting
 from pdrm.task import Task
 
 DEEP_PAGE = Path(__file__).parents[2] / "docs" / "deep.md"

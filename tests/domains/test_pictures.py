@@ -5,6 +5,8 @@ import sys
 
 import gymnasium
 import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
 
 from pdrm.domains import FiniteEnv, domain, from_gymnasium, names
 from pdrm.domains.finite_domain import WALL
@@ -62,7 +64,8 @@ def test_captions_and_notes_are_seen_however_long():
 def test_environments_render_what_is_there_and_need_nothing_to_be_imported():
     for name in (*names(), from_gymnasium(gymnasium.make("Taxi-v4"), lambda *_: set())):
         env = FiniteEnv(name, render_mode="rgb_array")
-        assert env.render() is None
+        with pytest.raises(ResetNeeded):
+            env.render()
         env.reset(seed=0)
         first = env.render()
         assert np.array_equal(first, env.render())
@@ -75,7 +78,10 @@ def test_environments_render_what_is_there_and_need_nothing_to_be_imported():
 
 def test_water_shows_the_agent_the_balls_that_are_left_and_the_stack():
     env = WaterEnv("water-17", render_mode="rgb_array")
-    assert env.render() is None
+    with pytest.raises(ResetNeeded):
+        env.render()
+    with pytest.warns(UserWarning, match='render_mode="rgb_array"'):
+        assert WaterEnv("water-17").render() is None
     env.reset(seed=0)
     image, world, water = env.render(), WaterWorld(), env.water
     assert image.dtype == np.uint8

@@ -20,7 +20,7 @@ from pdrm.experiments.monitor import Monitor
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
-from pdrm.learning.agents import QLearning
+from pdrm.learning.agents import DQN, PPO, CpRM, QLearning
 from pdrm.learning.run_loop import RunSpec, execute
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
@@ -243,6 +243,23 @@ def test_the_longest_are_first_and_the_largest_never_side_by_side():
     assert jobs(count=2, gigabytes=14) == [["large 1", "large 2"], ["long"], ["mid"], ["light"]]
     assert all(len(job) == 1 for job in jobs(count=2, gigabytes=20))
     assert all(len(job) == 1 for job in jobs(count=1, gigabytes=10))
+
+
+def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_length():
+    study = Study(["letter"], [DQN(total_timesteps=512), CpRM(episodes=200), PPO(total_timesteps=512), "q"], seeds=2)
+    assert [run.spec.agent.name for run in plan([study])] == ["dqn", "dqn", "cprm", "cprm", "ppo", "ppo", "q", "q"]
+    jobs = plan_jobs(plan([study]), Workers())
+    assert [[run.spec.agent.name for batch in job for run in batch] for job in jobs] == [
+        *([name] for name in ("cprm", "cprm", "q", "q")),
+        *([name, name] for name in ("dqn", "ppo")),
+    ]
+    short, long = (
+        Planned(RunSpec(Task("letter"), agent, 0), "", seconds) for agent, seconds in ((PPO(), 1), (DQN(), 9))
+    )
+    table = run_of("table", 0.1, 0.5)
+    assert plan_jobs([short, long, table], Workers()) == [[[table]], [[long]], [[short]]]
+    heavy = [one._replace(gigabytes=10.0) for one in (short, long, table)]
+    assert plan_jobs(heavy, Workers(count=2, gigabytes=10)) == [[[heavy[2]], [heavy[1]], [heavy[0]]]]
 
 
 def test_jobs_hold_every_run_once_within_the_memory():

@@ -1,10 +1,13 @@
 """Acting by hand: one loop serves every policy, table or network, in the environment that a task is; what cannot be is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pdrm
-from pdrm.errors import BadPolicyFile, BadSetting, NotHere, WrongArguments, WrongPolicy
+from pdrm.domains import grid_domain, parse_map
+from pdrm.errors import BadPolicyFile, BadSetting, NotHere, UnknownConfiguration, WrongArguments, WrongPolicy
 from pdrm.learning import load_policy
 
 MAP = """step_limit 50
@@ -105,11 +108,130 @@ def test_what_was_never_there_is_refused_with_the_right_call(runs):
     assert 'k="full"' in told.value.fix
 
 
-def test_a_policy_over_counters_says_how_it_acts():
-    policy = pdrm.train("letter", "cra-q", episodes=100).policy
-    with pytest.raises(WrongPolicy) as told:
-        policy.act(pdrm.Task("letter").env().reset(seed=0)[0])
+ONE_COUNTER = """events key door
+exclusive key door
+counters 1
+start go
+final done
+otherwise stay 0
+go -> go : key, [-] / [+1], 0
+go -> done : door, [1] / [-1], 1
+"""
+
+
+def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task):
+    """Whether they count, or simulate a stack: the same action as with the counters of the automaton itself."""
+    own = pdrm.Task(task.finite, ONE_COUNTER)
+    for where, agent in ((pdrm.Task("letter"), "cra-cql"), (pdrm.Task("maze-5x5"), "cra-q"), (own, "cra-q")):
+        policy, automaton = pdrm.train(where, agent, episodes=500).policy, where.counting
+        for flatten in (False, True):
+            env = where.env(k="full", depth=40, flatten=flatten)
+            for seed in range(3):
+                observation, info = env.reset(seed=seed)
+                counted, over = automaton.begin().after, False
+                if info["label"] is not None:
+                    counted = automaton.step(counted, info["label"]).after
+                while not over:
+                    place, here = env.unwrapped.state, env.configuration
+                    action = policy.act(observation)
+                    assert action == policy.act(place, counted.state, counted.counters)
+                    assert action == policy.act(place, here.state, here.stack)
+                    observation, _, terminated, truncated, info = env.step(action)
+                    counted = automaton.step(counted, info["label"]).after
+                    over = terminated or truncated or len(env.configuration.stack) > 30
+                assert policy.counts
+    for wrong in (("u9", ("#",)), ("u0", ("#", "X")), ("u0", "#"), ("u0", (1, 2)), ("u0", (1, "#"))):
+        with pytest.raises(WrongPolicy) as told:
+            pdrm.train("letter", "cra-q", episodes=100).policy.act(0, *wrong)
+        assert told.value.fix
+
+
+def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
+    run = pdrm.train("letter", "cra-q", episodes=100)
+    with pytest.raises(WrongPolicy, match="sees more") as told:
+        run.policy.act(pdrm.Task("letter").env().reset(seed=0)[0])
+    assert 'k="full", depth=' in told.value.fix
+    file = tmp_path / "mine.npz"
+    run.policy.save(file)
+    shown = pdrm.Task("letter").env(k="full", depth=9).reset(seed=0)[0]
+    assert load_policy(file).act(shown) == run.policy.act(shown), "the file names the domain and the machine"
+    with pytest.raises(WrongPolicy, match="does not know of what stack") as told:
+        load_policy(file, pdrm.domain("letter")).act(shown)
     assert "counters" in told.value.fix
+    two = ONE_COUNTER.replace("counters 1", "counters 2").replace("[-] / [+1]", "[-, -] / [+1, 0]")
+    two = pdrm.Task(GRID, two.replace("[1] / [-1]", "[1, -] / [-1, 0]"))
+    policy = pdrm.train(two, "cra-q", episodes=20).policy
+    assert policy.act(0, "go", (0, 0)) in range(4)
+    with pytest.raises(WrongPolicy, match="does not know of what stack"):
+        policy.act(0, "go", ("#",))
+
+
+GRID = grid_domain(
+    "hall", parse_map("####\n#@k#\n#.d#\n####", places="@kd", start="@"), {"k": "key", "d": "door"}, step_limit=9
+)
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_states_may_be_called_what_the_domain_calls_them(task, runs):
+    for name, run in runs.items():
+        policy, place = run.policy, task.finite.find_state((1, 2))
+        answers = set()
+        for called in (
+            place,
+            np.int64(place),
+            task.finite.describe(place),
+            str(place),
+            (1, 2),
+            [1, 2],
+            np.array([1, 2]),
+        ):
+            policy.begin()
+            answers.add(policy.act(called, "go", ("#",)))
+        assert len(answers) == 1, name
+        if name in ("q", "cprm", "summary"):
+            assert np.array_equal(policy.values((1, 2), "go", ("#",)), policy.values(place, "go", ("#",)))
+        for wrong, said in (
+            ((0, 0), "row 0, column 0"),
+            ("row 1", "row 1, column "),
+            ((1, 2, 3), "row and column"),
+            (True, ""),
+        ):
+            with pytest.raises(WrongPolicy) as told:
+                policy.act(wrong, "go", ("#",))
+            assert said in str(told.value), name
+    alone = replace(runs["q"].policy, domain=None)
+    with pytest.raises(WrongPolicy, match="does not know what its domain calls them") as told:
+        alone.act((1, 2), "go", ("#",))
+    assert "load_policy(path, domain)" in told.value.fix
+
+
+def test_a_place_where_several_states_are_must_be_named_in_full():
+    letter = pdrm.domain("letter")
+    with pytest.raises(UnknownConfiguration, match="2 states of `letter` are at row 0, column 0") as told:
+        letter.find_state((0, 0))
+    assert "0 (row 0, column 0; A shows)" in told.value.fix
+    assert letter.find_state("row 0, column 0; A shows") == 0
+    with pytest.raises(UnknownConfiguration, match="is not a state") as told:
+        pdrm.domain("paint").find_state((0, 0))
+    assert "row" not in told.value.fix
+    with pytest.raises(UnknownConfiguration, match="not the number"):
+        letter.find_state(42)
+    twice = replace(letter, state_names=("here",) * letter.states)
+    with pytest.raises(UnknownConfiguration, match="42 states of `letter` are called `here`"):
+        twice.find_state("here")
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
+def test_users_of_stable_baselines3_may_say_deterministic(task, runs):
+    for name, run in runs.items():
+        shown = task.env(k="full", depth=8).reset(seed=0)[0] if name == "summary" else task.env().reset(seed=0)[0]
+        policy = run.policy
+        first = policy.act(shown)
+        policy.begin()
+        assert policy.act(shown, deterministic=True) == first
+        with pytest.raises(WrongArguments, match="without exploration") as told:
+            policy.act(shown, deterministic=False)
+        assert "leave `deterministic` out" in told.value.fix
 
 
 @pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")

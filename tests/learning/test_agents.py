@@ -19,12 +19,11 @@ from pdrm.learning.agents import (
     QLearning,
     RecurrentPPO,
     agent_for,
-    describe_settings,
     kind_of,
-    parse_setting,
     read_agent,
 )
 from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.settings import describe_settings, parse_setting
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 

@@ -77,7 +77,7 @@ def test_what_numbers_no_state_is_refused(agent):
     policy = policy_of(trained(agent, episodes=5))
     assert policy.act(np.int64(0), "search", ("#",)) == policy.act(0, "search", ("#",))
     for s in (-1, 2.7, "0", None):
-        with pytest.raises(WrongPolicy, match="not a state of an environment"):
+        with pytest.raises(WrongPolicy, match=r"is not a state of an environment|is not the number of a state"):
             policy.act(s, "search", ("#",))
 
 
@@ -175,6 +175,28 @@ def test_damage_is_noticed(agent, tmp_path):
     file.with_suffix(".json").unlink()
     with pytest.raises(pdrm.PdrmError):
         load_policy(file)
+
+
+def test_a_file_that_is_missing_is_not_called_damaged(tmp_path):
+    run = pdrm.train("letter", "q", episodes=100, folder=tmp_path)
+    file = tmp_path / "mine.npz"
+    run.policy.save(file)
+    for gone, name in ((file, "mine.npz"), (file.with_suffix(".json"), "mine.json")):
+        kept = gone.read_bytes()
+        gone.unlink()
+        with pytest.raises(BadPolicyFile, match=f"{name} is missing") as told:
+            load_policy(file)
+        assert "damaged" not in told.value.message
+        assert "copy it" in told.value.fix
+        gone.write_bytes(kept)
+    load_policy(file)
+    with pytest.raises(BadPolicyFile, match="there is no policy"):
+        load_policy(tmp_path / "none.npz")
+    (run.folder / "policy.npz").unlink()
+    for ask in (lambda: run.policy, run.evaluate, lambda: load_policy(run.folder), run.episode):
+        with pytest.raises(BadPolicyFile, match=r"policy\.npz is missing") as told:
+            ask()
+        assert "train again" in told.value.fix
 
 
 def test_ties_are_broken_in_an_episode_as_in_training():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting
-from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, parse_setting, read_agent, shaping_of
+from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, read_agent, shaping_of
 from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.settings import parse_setting
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
 from pdrm.learning.tabular.training import QTraining
 from pdrm.product.views import FullStack, TopK

@@ -60,6 +60,14 @@ def test_determinism_equals_brute_force():
     assert TRIALS / 5 < clashes < TRIALS * 4 / 5
 
 
+def test_a_rule_that_was_made_twice_in_python_is_to_be_removed():
+    chance = random.Random(3)
+    one = next(found for found in iter(lambda: rule(chance, 0.0), None) if not found.silent)
+    with pytest.raises(Nondeterministic, match="is there twice: at most") as told:
+        PushdownRewardMachine(**parts(chance, [one, one]))
+    assert "remove one" in told.value.fix
+
+
 def silent_moves_end(machine_rules, head) -> bool:
     """Follow the silent moves from a head for a long time."""
     state, stack = head.state, [] if head.top is None else [head.top]

@@ -1,6 +1,8 @@
 """Our own environments report their labels in `info`, at reset too: wrapped with `labels="info"`, each with its machine."""
 
+import gymnasium
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import pdrm
@@ -43,3 +45,31 @@ def test_the_machine_reads_what_the_domain_emits():
 def test_gymnasium_finds_nothing_wrong():
     for name in NAMES:
         check_env(pdrm.wrap(FiniteEnv(name), domain(name).machine, "info", flatten=True))
+
+
+def test_a_task_drawn_as_text_shows_the_state_and_the_stack_of_its_machine():
+    env = pdrm.Task("maze-5x5").env(render_mode="ansi")
+    with pytest.raises(ResetNeeded):
+        env.render()
+    env.reset(seed=0)
+    env.step(1)
+    assert env.render() == "#x###\n#@..#\n#.###\n#..t#\n#####\nstep 1  {d}\nstate  search\nstack\n  | d |\n  | # |"
+    replay = pdrm.train("maze-5x5", "cprm", episodes=1_000).replay()
+    assert replay.screens[1].count("  | d |") == 1, "a replay shows a stack in the same way"
+    picture = pdrm.Task("maze-5x5").env(render_mode="rgb_array")
+    picture.reset(seed=0)
+    assert picture.render().shape[-1] == 3
+    silent = pdrm.Task("maze-5x5").env()
+    silent.reset(seed=0)
+    with pytest.warns(UserWarning, match=r'task\.env\(render_mode="ansi"\)'):
+        assert silent.render() is None
+
+
+def test_environments_of_others_are_drawn_with_the_machine_under_them():
+    lake = gymnasium.make("FrozenLake-v1", is_slippery=False, render_mode="ansi")
+    env = pdrm.wrap(lake, "letter", lambda *step: {"A"} if step[2] == 4 else set())
+    env.reset(seed=0)
+    env.step(1)
+    shown = env.render()
+    assert shown.startswith(lake.render().rstrip("\n"))
+    assert shown.endswith("\nstate  u0\nstack\n  | A |\n  | # |")

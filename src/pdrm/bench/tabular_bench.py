@@ -20,7 +20,8 @@ from pdrm.bench.bench_rows import OnProgress, Row
 from pdrm.bench.pycrm_letter import peer_agent
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.learning.agents import MOST, Counterfactuals, CpRM, QLearning
+from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
+from pdrm.learning.settings import MOST
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.tabular_learner import begin_training
 from pdrm.learning.tabular.training import QTraining

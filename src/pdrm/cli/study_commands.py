@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
-    from pdrm.learning.agents import Agent
+    from pdrm.learning.settings import Agent
     from pdrm.task import Task
 
 # --- The options of every command that runs studies.

@@ -15,23 +15,14 @@ import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
 from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
-from pdrm.learning.agents import (
-    AGENTS,
-    DEFAULT_DEEP,
-    DEFAULT_TABLE,
-    MOST,
-    MOST_SEEDS,
-    MOST_TEST_EPISODES,
-    describe_settings,
-    kind_of,
-    parse_setting,
-)
+from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
+from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
-    from pdrm.learning.agents import Agent
     from pdrm.learning.run import Run
+    from pdrm.learning.settings import Agent
     from pdrm.task import Task
 
 MOST_WORKERS = 1_000

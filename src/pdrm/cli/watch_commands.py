@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pdrm.cli.output import check_integer, name_runs, next_command
-from pdrm.learning.agents import MOST
+from pdrm.learning.settings import MOST
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back.
 

@@ -6,18 +6,25 @@ names of states, actions and events, the step limit, how to draw a state, and th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadArrays, BadDomainSetting, Where, explain_arguments
+from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where, explain_arguments
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
 """The set of events true after a transition."""
+
+StateLike = int | str | Sequence[int]
+"""A state by its number, its name, or its row and column on a grid."""
+
+NEAR = 3
+"""Names of states that an error lists."""
 
 NO_LABEL = -1
 """In `start_label`: the domain emits nothing at reset (a machine reads the empty label, and does not read this)."""
@@ -197,6 +204,52 @@ class FiniteDomain(Displayed):
     def describe(self, state: int) -> str:
         """A state in words. state: its number."""
         return self.state_names[state]
+
+    @explain_arguments
+    def find_state(self, called: StateLike) -> int:
+        """The number of a state. called: its number, its name as `describe` has it, or on a grid its row and column, where only one
+        state is there.
+
+        >>> from pdrm.domains.paper_domains import domain
+        >>> maze = domain("maze-5x5")
+        >>> maze.find_state("row 3, column 3"), maze.find_state((3, 3)), maze.find_state(7)
+        (7, 7, 7)
+        """
+        if isinstance(called, str) and called.isascii() and called.isdecimal():
+            called = int(called)
+        if isinstance(called, int | np.integer) and not isinstance(called, bool):
+            if 0 <= called < self.states:
+                return int(called)
+            fault = f"{called} is not the number of a state of `{self.name}`"
+            raise UnknownConfiguration(fault, fix=f"states are 0 to {self.states - 1}")
+        if isinstance(called, str):
+            found = [number for number, name in enumerate(self.state_names) if name == called]
+            return self._choose(
+                found, f"called `{called}`", f"{self._name_near(called)}; or a number up to {self.states - 1}"
+            )
+        cell = tuple(np.asarray(called).tolist()) if np.shape(called) == (2,) else ()
+        if self.picture is not None and cell and all(type(part) is int for part in cell):
+            where = f"row {cell[0]}, column {cell[1]}"
+            found = [number for number, one in enumerate(self.picture.cell) if one == cell]
+            return self._choose(found, f"at {where}", self._name_near(where))
+        ways = "its number or its name" + ", or its row and column, such as (1, 2)" * (self.picture is not None)
+        fix = f"give {ways}; 0 is {self.state_names[0]!r}"
+        raise UnknownConfiguration(f"{str(called)[:60]} is not a state of `{self.name}`", fix=fix)
+
+    def _name_near(self, called: str) -> str:
+        """The names of some states that are most like this."""
+        return "the nearest: " + "; ".join(get_close_matches(called, self.state_names, n=NEAR, cutoff=0.0))
+
+    def _choose(self, found: Sequence[int], what: str, fix: str) -> int:
+        """The one state that was found; raise where there is none, or several."""
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise UnknownConfiguration(f"no state of `{self.name}` is {what}", fix=fix)
+        some = ", ".join(f"{number} ({self.describe(number)})" for number in found[:NEAR]) + ", …" * (len(found) > NEAR)
+        raise UnknownConfiguration(
+            f"{len(found)} states of `{self.name}` are {what}", fix=f"give the number of one: {some}"
+        )
 
     def starting(self, *chosen: int) -> FiniteDomain:
         """The same domain, starting with some outcomes of its reset only (and normalised by the same returns). chosen: their

@@ -12,7 +12,7 @@ from gymnasium.spaces import Discrete
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
-from pdrm.domains.pictures import draw_state, draw_text
+from pdrm.domains.pictures import draw_state, draw_text, is_drawn
 from pdrm.errors import BadAction, BadDomainSetting
 
 
@@ -75,8 +75,8 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         return np.int64(self.state), float(arrays.reward[place]), terminated, truncated, {"label": self._label}
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """The present state as text or as an RGB image, by the render mode."""
-        if self.render_mode is None or self.state is None:
+        """The present state as text or as an RGB image, by the render mode; without one a warning, and None."""
+        if not is_drawn(self.render_mode, "ansi", begun=self.state is not None) or self.state is None:
             return None
         events = [event for event in self.domain.events if event in (self._label or ())]
         caption = f"step {self.steps}" if self._label is None else f"step {self.steps}  {{{', '.join(events)}}}"

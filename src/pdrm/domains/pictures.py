@@ -53,6 +53,8 @@ BOX, PANEL = 480, 150
 """Pixels of WaterWorld's side, and of the width of what is written beside it."""
 BESIDE = 190
 """Pixels of width of what is written beside a grid."""
+TALLEST = 16
+"""Stack symbols that are shown as text."""
 LEAST_SYMBOLS = 4
 """Stack symbols that there is always room for beside a grid."""
 SYMBOL_HEIGHT = 30
@@ -165,6 +167,32 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
         lines, note, (row, column) = list(scene.rows), scene.note, picture.cell[state]
         lines[row] = lines[row][:column] + AGENT_SIGN + lines[row][column + 1 :]
     return "\n".join([*lines, *(line for line in (note, caption) if line)])
+
+
+def list_stack(symbols: Sequence[str]) -> list[str]:
+    """A machine's stack, top first, a line for each symbol; of a high one the upper part.
+
+    >>> list_stack(("d", "#"))
+    ['stack', '  | d |', '  | # |']
+    """
+    more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
+    return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
+
+
+def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
+    """Whether an environment is to draw itself: it must have a render mode, and have been reset. As in Gymnasium's own environments, a
+    warning says so where there is no mode. example: of a mode."""
+    import gymnasium  # only environments ask, which have loaded it
+
+    if mode is None:
+        ways = f'task.env(render_mode="{example}"), or gymnasium.make(…, render_mode="{example}")'
+        gymnasium.logger.warn(
+            f"nothing is drawn without a render_mode: give one when you make it, {ways}", stacklevel=3
+        )
+        return False
+    if not begun:
+        raise gymnasium.error.ResetNeeded("call reset before render")
+    return True
 
 
 def _shown_states(domain: FiniteDomain, state: int) -> list[tuple[int, str]]:

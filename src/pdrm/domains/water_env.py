@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from pdrm.domains import water
-from pdrm.domains.pictures import Pixels, draw_water
+from pdrm.domains.pictures import Pixels, draw_water, is_drawn
 from pdrm.domains.water import ACTIONS, LABELS, OBSERVED, PUSHES, START_NUMBERS, STEP_NUMBERS, Water, WaterWorld
 from pdrm.errors import BadAction, BadDomainSetting
 
@@ -66,8 +66,8 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         return self._observation(), 0.0, False, self.steps >= self.world.step_limit, {"label": LABELS[int(label)]}
 
     def render(self) -> Pixels | None:
-        """The box as an image."""
-        if self.render_mode is None or self.water is None:
+        """The box as an image; without a render mode a warning, and None."""
+        if not is_drawn(self.render_mode, "rgb_array", begun=self.water is not None) or self.water is None:
             return None
         return draw_water(self.world, self.water, [f"step {self.steps}"])
 

@@ -180,8 +180,8 @@ def _package(name: str, extra: str) -> Any:  # noqa: ANN401 - a module
 
 # --- Running what is planned: through joblib, whatever the workers are, and to the end, whatever happens to some of the runs.
 #
-# Runs that JAX can train side by side are one job; a table is a job by itself. The longest are begun first. A run that fails is
-# reported and the others go on. Where a worker dies, joblib cannot say which run it had: each run that was under way is tried
+# Runs that JAX can train side by side are one job; a table is a job by itself. Tables are begun before networks, because they are done
+# in seconds and show early whether a study is right; among either, the longest first. A run that fails is reported and the others go on. Where a worker dies, joblib cannot say which run it had: each run that was under way is tried
 # again by itself, and given up as failed when its worker has died `MOST_DEATHS` times. What is done is done: the store says.
 
 MOST_DEATHS = 3
@@ -275,8 +275,9 @@ def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping
 
 
 def plan_jobs(runs: list[Planned], workers: Workers) -> list[Job]:
-    """What each worker takes in one piece, the longest first. Runs that JAX trains side by side are one batch. A job is one batch;
-    but batches too large to run on all workers at once share as many jobs as fit side by side, one batch after the other."""
+    """What each worker takes in one piece: tables first, then networks, of either the longest first. Runs that JAX trains side by side
+    are one batch. A job is one batch; but batches too large to run on all workers at once share as many jobs as fit side by side, one
+    batch after the other."""
     batches: dict[str, Batch] = {}
     for run in runs:
         batches.setdefault(run.spec.batch, []).append(run)
@@ -284,11 +285,16 @@ def plan_jobs(runs: list[Planned], workers: Workers) -> list[Job]:
     beside = (workers.memory - largest) / max(1, workers.count - 1)
     fits = workers.count * largest <= workers.memory
     heavy = [batch for batch in batches.values() if not fits and _gigabytes(batch) > beside]
-    heavy.sort(key=_seconds, reverse=True)
+    heavy.sort(key=lambda batch: _rank([batch]))
     at_once = min(len(heavy), max(1, int(workers.memory // largest))) if heavy else 0
     jobs = [heavy[first::at_once] for first in range(at_once)]
     jobs += [[batch] for batch in batches.values() if batch not in heavy]
-    return sorted(jobs, key=lambda job: sum(map(_seconds, job)), reverse=True)
+    return sorted(jobs, key=_rank)
+
+
+def _rank(job: Job) -> tuple[bool, float]:
+    """When a job's turn is: after those of smaller rank."""
+    return job[0][0].spec.agent.deep, -sum(map(_seconds, job))
 
 
 def _gigabytes(batch: Batch) -> float:

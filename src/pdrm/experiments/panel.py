@@ -16,8 +16,9 @@ from typing import Any
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy, explain_arguments
-from pdrm.learning.agents import Agent, agent_for, check_agent
+from pdrm.learning.agents import agent_for
 from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.settings import Agent, check_agent
 from pdrm.task import DomainLike, MachineLike, Task
 
 
@@ -43,7 +44,8 @@ class Line:
     ours: bool = False
     """Not in the paper."""
     seconds: float | None = None
-    """About how long one run takes: the longest are begun first, and the time left is guessed from it; None: not known."""
+    """About how long one run takes: the longest are begun first (tables before networks), and the time left is guessed from it; None:
+    not known."""
     gigabytes: float = 0.5
     """About how much memory one run takes at most: too large ones are not run side by side."""
 

@@ -24,8 +24,9 @@ from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.lazy import borrow
-from pdrm.learning.agents import Agent, read_agent, resolve_seeds
+from pdrm.learning.agents import read_agent, resolve_seeds
 from pdrm.learning.run_loop import DOMAIN, FAILURE, RunSpec, read_spec
+from pdrm.learning.settings import Agent
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 

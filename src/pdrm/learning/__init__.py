@@ -1,6 +1,6 @@
 """How it learns: tabular and deep agents on a task (Sections 6 and 7).
 
-`agents` has the settings of every agent and the one list of them. `run_loop` trains any of them to the end in a folder of its own:
+`settings` says what every agent is, `agents` has them all and the one list of them. `run_loop` trains any of them to the end in a folder of its own:
 what decides a run, and the loop with tests and checkpoints; `run` has `train`, and the `Run` that one gets. `curve` is what its tests recorded, `evaluation`
 has the episodes of a trained policy and `replays` tells them. The learners themselves are in `tabular/` (tables, in Numba) and
 `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us); `randomness` has the numbers that readable and fast ones draw alike.
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         DQN,
         PPO,
         SAC,
-        Agent,
         Counterfactuals,
         CountingCQL,
         CountingQ,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.learning.run import Run, Runs, load_policy, train
     from pdrm.learning.run_loop import RunSpec, Status
+    from pdrm.learning.settings import Agent
     from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
     from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdrm.domains.pictures import Pixels, draw_beside, draw_text
+from pdrm.domains.pictures import Pixels, draw_beside, draw_text, list_stack
 from pdrm.machines.guards import label_text
 from pdrm.machines.rewards import number_text
 from pdrm.task import Task
@@ -20,8 +20,6 @@ MOST_PICTURES, MOST_SCREENS = 100, 1_000
 """Pictures, and moments as text, that a notebook is given."""
 COLOURS = 64
 """Of each of these pictures."""
-TALLEST = 16
-"""Stack symbols shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,7 +119,7 @@ class Replay:
         gained, screens = 0.0, []
         for number, moment in enumerate(self.moments):
             gained += moment.reward
-            memory = _list_counters if self.counts else _list_stack
+            memory = _list_counters if self.counts else list_stack
             right = [*self._describe(number, gained), *memory(moment.configuration.stack)]
             left = draw_text(self.task.finite, moment.state).split("\n")
             width = max(len(line) for line in left) + 4
@@ -183,11 +181,6 @@ class Film(dict[str, Any]):
         if not self.path.exists():
             return None
         return picture(self.path.read_bytes(), self.path.suffix[1:], repr(self).strip("<>"))
-
-
-def _list_stack(symbols: tuple[str, ...]) -> list[str]:
-    more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
-    return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
 
 
 def _list_counters(values: tuple[str, ...]) -> list[str]:

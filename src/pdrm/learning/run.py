@@ -9,12 +9,12 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -25,25 +25,25 @@ from pdrm.errors import (
     BadPolicyFile,
     BadRunFolder,
     BadSetting,
+    CannotTranslate,
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
     PdrmError,
+    check_policy_files,
     explain_arguments,
     warn_caller,
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
+from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
     PPO,
     SB3_SETTINGS,
-    Agent,
     CountingQ,
     Deep,
     agent_for,
-    check_agent,
-    check_known,
     read_agent,
     resolve_seeds,
 )
@@ -66,6 +66,7 @@ from pdrm.learning.run_loop import (
     read_progress,
     read_spec,
 )
+from pdrm.learning.settings import Agent, check_agent, check_known
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(Explained):
     """A run in its folder: its curve, its policy, and episodes with it.
 
     >>> from pdrm.learning.agents import CpRM
@@ -89,6 +90,8 @@ class Run:
     (100005.0, {'home': 5})
     """
 
+    _called: ClassVar[str] = "runs"
+    _habits: ClassVar[Mapping[str, str]] = OF_RUNS
     spec: RunSpec
     """The task, the agent and the seed."""
     folder: Path
@@ -197,30 +200,29 @@ class Run:
     @property
     def policy(self) -> AnyPolicy | SummaryPolicy | DeepPolicy:
         """What was learnt: a table by what is seen, or networks that act step by step."""
-        if not (self.folder / POLICY).exists():
-            raise no_run(self.folder)
+        self._check_policy()
         if isinstance(self.spec.agent, Deep):
             import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
             from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
 
             return load_deep_policy(self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent))
-        return _place(self._trained().policy, self.spec.task.finite)
+        return _place(self._trained().policy, self.spec.task.finite, self.spec.task)
 
     @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
 
         Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
-        `mean_discounted_return` (None for networks), with the agent's `discount`, is what to compare with an optimal value.
+        `mean_discounted_return`, with the agent's `discount`, is what to compare with an optimal value.
         """
         from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
 
         for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
-        discount, worth = float(self.spec.agent.discount), None
+        discount = float(self.spec.agent.discount)
         if self.spec.agent.deep:
-            returns, steps, ends, cut, more = self._play(episodes, seed)
+            returns, worth, steps, ends, cut, more = self._play(episodes, seed)
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
@@ -297,13 +299,22 @@ class Run:
 
         return Film(went, file)
 
+    def _check_policy(self) -> None:
+        """Raise where the run has no policy: it is not trained yet, or its policy was not kept."""
+        if (self.folder / POLICY).exists():
+            return
+        if not self.done:
+            raise no_run(self.folder)
+        fault = f"{self.folder} holds a run that is trained, but its {POLICY} is missing"
+        fix = "copy it there, or remove the folder and train again with pdrm.train or pdrm train, which keep every policy; a study does not keep large ones"
+        raise BadPolicyFile(fault, fix=fix)
+
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
         from pdrm.learning.evaluation import Trained  # noqa: PLC0415
         from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415
 
-        if not (self.folder / POLICY).exists():
-            raise no_run(self.folder)
+        self._check_policy()
         task, agent = self.spec.task, self.spec.agent
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
@@ -311,8 +322,11 @@ class Run:
         known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
         return Trained(load_table(self.folder / POLICY), where, machine, **known)
 
-    def _play(self, episodes: int, seed: int) -> tuple[list[float], list[int], list[str], list[bool], dict[str, Any]]:
-        """Episodes of a network, all at once: returns, steps, last states, whether a limit ended them, and how often a full stack."""
+    def _play(
+        self, episodes: int, seed: int
+    ) -> tuple[list[float], float, list[int], list[str], list[bool], dict[str, Any]]:
+        """Episodes of a network, all at once: returns, their mean when they are discounted, steps, last states, whether a limit ended
+        them, and how often a full stack."""
         policy: Any = self.policy
         from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
         from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
@@ -320,10 +334,15 @@ class Run:
         learner = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed])
         learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))
         (test,) = learner.play(episodes, seed)
-        columns = test.returns.tolist(), test.steps.tolist(), test.ends.tolist()
         full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
+        worth = float(np.asarray(learner.played.discounted, np.float64).mean())
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
-        return *columns, short.tolist(), {"cut_off": int(full.sum())}
+        columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
+        return test.returns.tolist(), worth, *columns, {"cut_off": int(full.sum())}
+
+
+MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
+"""What evaluations of several runs have the mean of."""
 
 
 class RunRow(NamedTuple):
@@ -343,7 +362,7 @@ class RunRow(NamedTuple):
         return self._asdict()
 
 
-class Runs(list[Run]):
+class Runs(list[Run], Explained):
     """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
 
     >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
@@ -352,6 +371,9 @@ class Runs(list[Run]):
     >>> runs.table()[1].seed, runs.evaluate(episodes=5)["episodes"]
     (1, 10)
     """
+
+    _called: ClassVar[str] = "several runs"
+    _habits: ClassVar[Mapping[str, str]] = OF_SEVERAL_RUNS
 
     def __repr__(self) -> str:
         if not self:
@@ -406,15 +428,13 @@ class Runs(list[Run]):
 
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
-        worth = [one["mean_discounted_return"] for one in each]
         return Evaluation(
             domain=each[0]["domain"],
             seeds=[run.spec.seed for run in self],
             episodes=sum(one["episodes"] for one in each),
-            mean_discounted_return=None if None in worth else float(np.mean(worth)),
             discount=each[0]["discount"],
             returns=[paid for one in each for paid in one["returns"]],
-            **{name: float(np.mean([one[name] for one in each])) for name in ("mean_return", "mean_steps", "success")},
+            **{name: float(np.mean([one[name] for one in each])) for name in MEANS},
             ends=dict(ends.most_common()),
             truncated=sum(one["truncated"] for one in each),
         )
@@ -439,6 +459,7 @@ def load_policy(
     file = Path(path)
     if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
         return Run.load(file if file.is_dir() else file.parent).policy
+    check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
         about = description.get("about")
@@ -453,7 +474,7 @@ def load_policy(
         from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415 - as `Run._trained`
 
         where = domain if task is None else task.finite
-        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None)
+        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None, task)
     import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
     from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy  # noqa: PLC0415
 
@@ -482,11 +503,19 @@ def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
     return task.domain
 
 
-def _place(policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None) -> AnyPolicy | SummaryPolicy:
-    """The policy, with the domain where it was learnt."""
-    from pdrm.learning.tabular.policy import TabularPolicy  # noqa: PLC0415 - with the readable policies
+def _place(
+    policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
+) -> AnyPolicy | SummaryPolicy:
+    """The policy, with the domain where it was learnt; where it sees counters, with the machine that shows a stack in their place, if
+    there is one."""
+    from pdrm.learning.tabular.policy import Policy  # noqa: PLC0415 - with the readable policies
 
-    return replace(policy, domain=domain) if isinstance(policy, TabularPolicy) else policy
+    placed = replace(policy, domain=domain)
+    if task is None or not isinstance(placed, Policy) or not placed.counts:
+        return placed
+    with suppress(CannotTranslate):  # several counters of one's own
+        return replace(placed, pushdown=task.pushdown)
+    return placed
 
 
 def _advise(task: Task, agent: Deep) -> dict[str, str]:

@@ -53,13 +53,9 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.agents import (
-    Agent,
-    Deep,
-    Summary,
-    read_agent,
-)
+from pdrm.learning.agents import Deep, Summary, read_agent
 from pdrm.learning.curve import Curve, Test, read_tests
+from pdrm.learning.settings import Agent
 from pdrm.task import Task
 
 SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"

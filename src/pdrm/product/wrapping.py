@@ -26,6 +26,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
+from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
     BadEnvironmentReward,
     BadSetting,
@@ -198,6 +199,13 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self.success:
             told["is_success"] = state in self.success
         return seen, total, terminated, truncated, told
+
+    def render(self) -> Any:  # noqa: ANN401 - what the environment draws
+        """What the environment draws; as text ("ansi"), the machine's state and stack, top first, stand under it."""
+        shown = self.env.render()
+        if not isinstance(shown, str):
+            return shown
+        return "\n".join([shown.rstrip("\n"), f"state  {self._state}", *list_stack(self._stack)])
 
     def _weigh(self, reward: float) -> float:
         """What of the environment's own reward counts."""

@@ -12,6 +12,8 @@ from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
 from pdrm.learning.deep.deep_learner import check_fits
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_numbers
+from pdrm.learning.evaluation import discount_rewards
+from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
@@ -118,3 +120,19 @@ def test_a_network_that_is_no_longer_made_of_numbers_is_an_error():
     runs.state = runs.state._replace(network=np.full((1, 2), np.inf, np.float32))
     with pytest.raises(BadSetting, match="seed 0 has"):
         runs.iterate(1)
+
+
+@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded", "ignore::pdrm.errors.TaskWarning")
+@pytest.mark.parametrize("discount", [0.0, 0.9, 1.0])
+def test_discounted_returns_are_those_of_the_readable_episode(discount):
+    """2 before the first action, and 1 for it and all others, with no choice and no chance."""
+    rules = "otherwise stay 1\nu -> v : eps, z / z, 2\nv -> v : a, z / A z, -3\n"
+    where = from_arrays("d", [[1], [2], [0]], [[1], [0], [1]], [("a",), ("b",)], step_limit=40)
+    settings = {**SETTINGS["ppo"], "discount": discount, "total_timesteps": 16, "shaping": "none"}
+    run = train(Task(where, parse(HEAD + rules)), "ppo", progress=False, **settings)
+    expected = discount_rewards(run.episode(), discount)
+    assert expected == pytest.approx(2 + sum((-3 if step % 3 == 1 else 1) * discount**step for step in range(40)))
+    found = run.evaluate(episodes=3)
+    assert found["mean_discounted_return"] == pytest.approx(expected, rel=1e-6)
+    assert f"discounted by {discount:g}" in repr(found)
+    assert Runs([run, run]).evaluate(episodes=3)["mean_discounted_return"] == found["mean_discounted_return"]

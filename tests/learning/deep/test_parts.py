@@ -19,7 +19,7 @@ from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, Unkn
 from pdrm.files import encode_arrays, read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, agent_for, kind_of
-from pdrm.learning.deep.deep_learner import needed_depth
+from pdrm.learning.deep.deep_learner import DeepLearner, batch_key, needed_depth
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
@@ -157,6 +157,15 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
     ):
         assert (tmp_path / file).read_bytes() == (whole[0] / file).read_bytes()
     assert Run.load(tmp_path / "0").curve.returns.shape == (3, 5)
+
+
+def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
+    """Only the first run's was: beside a run with a scale of its own, the others learnt from rewards times 0."""
+    task, small = Task("maze-5x5"), {"net_arch": (4,), "buffer_size": 64, "n_envs": 2}
+    agents = [DQN(reward_scale=0.5, **small), DQN(**small), DQN(reward_scale=1e-4, **small)]
+    assert len({batch_key(task, agent) for agent in agents}) == 1
+    learner = DeepLearner([task] * 3, agents, [0, 0, 0])
+    assert learner.training.numbers["reward_scale"].tolist() == pytest.approx([0.5, 1e-4, 1e-4])
 
 
 def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stopped, tmp_path):

@@ -82,6 +82,10 @@ FAULTY: dict[str, str | bytes] = {
     "counters-not-a-number": "events a\ncounters many\nstart u\notherwise error\nu -> u : a, [0] / [+1], 0\n",
     "counters-test": "events a\ncounters 1\nstart u\notherwise error\nu -> u : a, [2] / [+1], 0\n",
     "counters-and-stack": "events a\ncounters 1\nstack #\nstart u\notherwise error\nu -> u : a, [0] / [+1], 0\n",
+    "rule-twice": GOOD + GOOD.splitlines()[-1] + "\n",
+    "rule-twice-by-a-for": "events a b\nstack #\nstart u\notherwise error\nu -> u : a, z / z, 0\nfor x in a b:\n    u -> u : x & !b, z / z, 0\n    u -> u : x, z / z, 0\n",
+    "json-rule-twice": '{"pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "events": ["a"], "rules": ['
+    '{"from": "u", "to": "u", "label": "a", "reward": 1}, {"from": "u", "to": "u", "label": "a", "reward": 1}]}\n',
     "counters-clash": "events a\ncounters 2\nstart u\notherwise error\nu -> u : a, [0, -] / [+1, 0], 0\nu -> u : a, [-, 1] / [0, 0], 0\n",
 }
 """File name -> text or bytes of a file with one fault (some with several)."""

@@ -20,12 +20,13 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import EMITTED, FULL, NOTHING, Agent, Deep, OffPolicy, shaping_of
+from pdrm.learning.agents import EMITTED, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
+from pdrm.learning.settings import FULL, NOTHING, Agent
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -81,7 +82,8 @@ LARGEST_SEEN = 10.0
 
 
 def settle(task: Task, agent: Deep) -> Deep:
-    """The agent with what it leaves to the task: the scale of rewards, and how many experiences are imagined.
+    """The agent with what it leaves to the task: the scale of rewards, and how many experiences are imagined. Whatever comes from
+    outside is settled first (`batch_key`, `check_fits`, `DeepLearner`); all other functions take settled agents.
 
     >>> from pdrm.learning.agents import DQN
     >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(k=k)) for k in (1, "full"))]
@@ -134,7 +136,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     if agent.shaping == EMITTED:
         labels = task.domain.find_labels() if isinstance(task.domain, FiniteDomain) else product.domain.labels
     table = tabulate(task.pushdown, labels)
-    return jax_potential(product.machine, shaping, table, settle(task, agent).reward_scale, agent.reward_clip)
+    return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
 
 
 def batch_key(task: Task, agent: Agent) -> str:
@@ -155,8 +157,9 @@ def batch_key(task: Task, agent: Agent) -> str:
 
 def check_fits(task: Task, agent: Deep) -> None:
     """Raise unless the agent can learn the task."""
-    check_rewards(task, agent)
-    check_actions(agent, product_for(task, agent))
+    settled = settle(task, agent)
+    check_rewards(task, settled)
+    check_actions(settled, product_for(task, settled))
 
 
 def check_rewards(task: Task, agent: Deep) -> None:
@@ -167,7 +170,7 @@ def check_rewards(task: Task, agent: Deep) -> None:
             f"a reward of ±{largest:g} is too large: what an episode pays would be more than a number of 32 bits can be"
         )
         raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}, or an agent that learns a table, as cprm")
-    seen = largest * float(settle(task, agent).reward_scale)
+    seen = largest * float(agent.reward_scale)
     seen = seen if agent.reward_clip is None else min(seen, float(agent.reward_clip))
     if seen > LARGEST_TARGET:
         fault = f"a reward of ±{largest:g} is too large for a network to learn from"
@@ -178,11 +181,10 @@ class DeepLearner:
     """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
 
     def __init__(self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]) -> None:
-        if not isinstance(agents[0], Deep):
-            raise BadSetting(f"agent `{agents[0].name}` is not deep", fix="use ppo, rppo, dqn or sac")
-        first = settle(tasks[0], agents[0])
+        settled = [settle(task, _check_deep(agent)) for task, agent in zip(tasks, agents, strict=True)]
+        first = settled[0]
         product = product_for(tasks[0], first)
-        numbers = _varying(tasks, agents)
+        numbers = _varying(tasks, settled)
 
         def run_of(own: dict[str, Any]) -> tuple[JaxProduct, Any]:
             """The product and the settings of one run, from the numbers that are its own."""
@@ -294,7 +296,14 @@ class DeepLearner:
         return {"cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0}
 
 
-def _varying(tasks: Sequence[Task], agents: Sequence[Agent]) -> dict[str, list[float]]:
+def _check_deep(agent: Agent) -> Deep:
+    """The agent; raise unless it is deep."""
+    if not isinstance(agent, Deep):
+        raise BadSetting(f"agent `{agent.name}` is not deep", fix="use ppo, rppo, dqn or sac")
+    return agent
+
+
+def _varying(tasks: Sequence[Task], agents: Sequence[Deep]) -> dict[str, list[float]]:
     """The numbers in which the runs of a batch differ, by name, one per run."""
     columns: dict[str, list[float]] = {
         "visible": [float(agent.k != "none") for agent in agents],

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import numpy as np
@@ -17,7 +17,15 @@ from gymnasium import spaces
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.errors import (
+    BadPolicyFile,
+    NotHere,
+    PdrmError,
+    UnknownFormat,
+    WrongPolicy,
+    check_policy_files,
+    explain_arguments,
+)
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -29,6 +37,7 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
+from pdrm.habits import OF_NETWORKS, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -36,7 +45,7 @@ from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.evaluation import Moment
-from pdrm.learning.tabular.policy_table import PolicyRow
+from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
@@ -54,7 +63,7 @@ MOST_DEPTH = 2**24
 
 
 @dataclass(eq=False)
-class DeepPolicy:
+class DeepPolicy(Explained):
     """A trained policy that acts step by step, without exploration, remembering where its agent does. `load_deep_policy` reads
     one from a run's folder.
 
@@ -69,6 +78,8 @@ class DeepPolicy:
     True
     """
 
+    _called: ClassVar[str] = "networks of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_NETWORKS
     algorithm: Algorithm
     settings: Any
     product: JaxProduct
@@ -90,21 +101,22 @@ class DeepPolicy:
         """Forget: a new episode begins."""
         self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for what a policy does not have: what those of other libraries have is explained."""
-        if name == "predict":
-            fix = "action = policy.act(observation), with policy.begin() before each episode"
-            raise NotHere("policies of pdrm have no `predict`", fix=fix)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @explain_arguments
     def act(
-        self, observation: object, machine_state: str | None = None, memory: Sequence[str] | None = None
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Sequence[str] | None = None,
+        *,
+        deterministic: bool = True,
     ) -> int | npt.NDArray[Any]:
         """The action for an observation as `Task.env` shows it, a dictionary or a flat vector; what the policy never saw is left out.
 
-        observation: or the environment's state, then the machine's, and `memory`: the stack, top first.
+        observation: or the environment's state (its number, its name, or its row and column on a grid), then the machine's, and
+        `memory`: the stack, top first.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         wanted, own = self.product.observation_size, self.product.domain.observation_size
         if isinstance(observation, Mapping) or machine_state is not None:
             observation = self._encode(observation, machine_state, memory)
@@ -122,15 +134,15 @@ class DeepPolicy:
         found = np.asarray(action[0])
         return int(found) if not found.ndim else found
 
-    def _encode(
-        self, shown: object, machine_state: str | None, memory: Sequence[str] | None
-    ) -> npt.NDArray[np.float32]:
+    def _encode(self, shown: Any, machine_state: str | None, memory: Sequence[str] | None) -> npt.NDArray[np.float32]:
         """The vector for a dictionary, or for a state, a machine state and a stack."""
         machine, k, own = self.machine, self.product.k, self.product.domain.observation_size
         window = Window(machine, TopK(k))
         if machine_state is None:
             seen = read_seen(shown, (*window.state,), machine.stack)
         else:
+            if self.domain is not None and np.shape(shown) != (own,):
+                shown = number_state(shown, self.domain)
             known = machine_state in window.state and memory is not None and not isinstance(memory, str)
             known = known and window.symbol.keys() >= {*(memory or ())}
             seen = Seen(shown, machine_state, tuple(memory or ()), whole=True) if known else None
@@ -155,6 +167,7 @@ class DeepPolicy:
         assert self.product.readable is not None  # noqa: S101 - `jax_product` sets it
         return self.product.readable
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The action it takes, row by row: for every machine state, k symbols on top of the stack, and environment state. Of a
         finite domain, and a network that remembers nothing. domain: where it was learnt, to have states and actions described.
@@ -238,6 +251,7 @@ def _write(path: Path, network: object, description: dict[str, Any]) -> None:
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
+    check_policy_files(path)
     beside, fix = path.with_suffix(".json"), "restore a copy of it, or train one: pdrm train water-17"
     try:
         description = parse_record(read_bytes(beside))

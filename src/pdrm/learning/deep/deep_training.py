@@ -144,7 +144,7 @@ class DeepTraining:
             product, settings = self.task(numbers)
             act = self.algorithm.act(product, settings, network)
             memory = self.algorithm.empty_memory(settings, episodes)
-            return play(product, act, memory, key, episodes, self.product.domain.step_limit)
+            return play(product, act, memory, key, episodes, self.product.domain.step_limit, settings.discount)
 
         return jax.vmap(test)(numbers, network)
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from pdrm.learning.agents import Deep
+from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
@@ -140,6 +141,9 @@ class Episodes(NamedTuple):
     """How test episodes went, [N] each."""
 
     returns: jax.Array
+    discounted: (
+        jax.Array
+    )  # the same, as an optimal value counts: what is paid before the first action, and for it, in full
     steps: jax.Array
     ends: jax.Array  # the machine's last state
     terminated: jax.Array
@@ -157,21 +161,27 @@ class _Playing(NamedTuple):
     step: jax.Array
 
 
-def play(product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, step_limit: int) -> Episodes:
+def play(
+    product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, step_limit: int, discount: Number
+) -> Episodes:
     """That many episodes side by side, each up to its end or the limit."""
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none, undefined, unfit, finished = (status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED))
     steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
-    played = Episodes(paid, steps, ends, none, none, undefined, unfit, finished)
-    chunk = min(CHUNK, step_limit)
+    played = Episodes(paid, paid, steps, ends, none, none, undefined, unfit, finished)
+    chunk, fall = min(CHUNK, step_limit), jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
 
     def step(playing: _Playing, _: None) -> tuple[_Playing, None]:
         seen = jax.vmap(product.observe)(playing.state)
         memory, action = act(playing.memory, seen, jnp.broadcast_to(playing.step == 0, none.shape))
         state, outcome = jax.vmap(product.step)(playing.state, action)
         ongoing, before = ~playing.over, playing.played
+        counts = jnp.where(
+            playing.step == 0, 1.0, jnp.exp(playing.step * fall)
+        )  # the power, closer than of a rounded discount
         played = before._replace(
             returns=before.returns + jnp.where(ongoing, outcome.reward, 0),
+            discounted=before.discounted + jnp.where(ongoing, outcome.reward * counts, 0),
             steps=before.steps + ongoing,
             ends=jnp.where(ongoing, state.configuration.state, before.ends),
             terminated=before.terminated | (ongoing & outcome.terminated),

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from pdrm.learning.agents import Deep, Number
+from pdrm.learning.agents import Deep
+from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 
 Tree = TypeVar("Tree")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.agents import PPO, Number
+from pdrm.learning.agents import PPO
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.many_envs import (
     Act,
@@ -27,6 +27,7 @@ from pdrm.learning.deep.many_envs import (
     step_envs,
     sum_tally,
 )
+from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import JaxProduct
 

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadPolicyFile, NotHere, PdrmError, UnknownFormat, WrongPolicy, explain_arguments
+from pdrm.domains.finite_domain import FiniteDomain, StateLike
+from pdrm.errors import (
+    BadPolicyFile,
+    PdrmError,
+    UnknownFormat,
+    WrongPolicy,
+    check_policy_files,
+    explain_arguments,
+)
 from pdrm.files import (
     MALFORMED,
     Arrays,
@@ -30,10 +37,11 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
+from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import LONGEST_K
+from pdrm.learning.settings import LONGEST_K
 from pdrm.learning.tabular.hierarchical import TOP, Option, acting_heads, options_in_play, options_of
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
@@ -41,16 +49,20 @@ from pdrm.learning.tabular.policy_table import (
     PolicyRow,
     PolicyTable,
     StackTree,
-    check_state,
     decode_table,
     locate,
+    number_state,
+    refuse_exploring,
     table_from,
     tabulate_policy,
 )
 from pdrm.learning.tabular.training import HierarchicalTraining, TabularTraining
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.views import View, view_of
+from pdrm.machines.transitions import Stack
+from pdrm.product.views import FullStack, View, view_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
@@ -61,8 +73,11 @@ ARRAYS = ".npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TabularPolicy:
+class TabularPolicy(Explained):
     """What the two kinds of policy share."""
+
+    _called: ClassVar[str] = "policies of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -73,21 +88,23 @@ class TabularPolicy:
     """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
     domain: FiniteDomain | None = field(default=None, kw_only=True)
     """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
+    pushdown: PushdownRewardMachine | None = field(default=None, kw_only=True)
+    """Of a policy over counters: the machine as environments show it, with a stack. `run.policy` has it."""
 
     def __len__(self) -> int:
         return len(self.q_table)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for what a policy does not have: what those of other libraries have is explained."""
-        if name == "predict":
-            raise NotHere("policies of pdrm have no `predict`", fix="action = policy.act(observation)")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def counts(self) -> bool:
+        """Whether it sees counters in place of a stack."""
+        return not isinstance(self.q_table.memory, StackTree)
 
     @property
     def view(self) -> View:
         """What it sees of the stack."""
         return self.q_table.view
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
 
@@ -105,6 +122,7 @@ class TabularPolicy:
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
+    @explain_arguments
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
         return self.q_table.seen(row)
@@ -114,17 +132,45 @@ class TabularPolicy:
 
     def _locate(self, observation: object, machine_state: str | None, memory: Memory | None) -> tuple[int, str, Memory]:
         """The environment state, the machine state and the memory that are given, one by one or in an observation."""
-        if machine_state is not None and memory is not None:
-            state: Any = observation  # which is checked where its row is looked for
-            return state, machine_state, memory
         table, states = self.q_table, None if self.domain is None else self.domain.states
-        if not isinstance(table.memory, StackTree):
-            fix = "policy.act(state, machine_state, counters); run.episode() plays an episode"
-            raise WrongPolicy("this policy sees counters, and no environment shows those", fix=fix)
-        return locate(observation, self.view, table.states, table.memory.stack, states)
+        if machine_state is not None and memory is not None:
+            place, several = (
+                self._number_state(observation),
+                not isinstance(memory, str) and isinstance(memory, Sequence),
+            )
+            stack = tuple(one for one in memory if isinstance(one, str)) if several and self.counts else ()
+            if not stack or len(stack) < len(memory):
+                return place, machine_state, memory
+            return place, *self._count(machine_state, stack)
+        if isinstance(table.memory, StackTree):
+            return locate(observation, self.view, table.states, table.memory.stack, states)
+        machine = self._check_pushdown()
+        known = (*machine.states, *machine.final)
+        place, state, stack = locate(observation, FullStack(), known, machine.stack, states)
+        return place, *self._count(state, stack)
 
-    def _check_state(self, state: int) -> None:
-        check_state(state, None if self.domain is None else self.domain.states)
+    def _number_state(self, state: object) -> int:
+        return number_state(state, self.domain)
+
+    def _check_pushdown(self) -> PushdownRewardMachine:
+        """The machine with a stack that environments show in place of the counters; raise where it is not known."""
+        if self.pushdown is None:
+            fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
+            raise WrongPolicy("this policy sees counters, and does not know of what stack", fix=fix)
+        return self.pushdown
+
+    def _count(self, state: str, stack: Stack) -> tuple[str, tuple[int, ...]]:
+        """The automaton's state and counters where the machine with a stack is in this state and has this stack: the stack as a
+        number where the automaton simulates it, else how many symbols are above the bottom one."""
+        machine = self._check_pushdown()
+        if state not in (*machine.states, *machine.final) or not set(machine.stack).issuperset(stack):
+            fault = f"`{state}` with the stack {' '.join(stack) or '(empty)'} is not a configuration of machine `{machine.name}`"
+            fix = f"its states: {', '.join((*machine.states, *machine.final))}; its stack symbols: {', '.join(machine.stack)}"
+            raise WrongPolicy(fault, fix=fix)
+        simulated = counting_configuration(machine, Configuration(state, stack))
+        if simulated.state in self.q_table.states:
+            return simulated.state, simulated.counters
+        return state, (max(0, len(stack) - 1),)
 
     def check_domain(self, domain: FiniteDomain) -> None:
         """Raise unless the policy can act in this domain."""
@@ -143,6 +189,7 @@ class TabularPolicy:
         """SHA-256 of everything that was learnt."""
         return hashlib.sha256(encode_arrays(self._arrays())).hexdigest()
 
+    @explain_arguments
     def save(self, path: str | Path, largest: int | None = None) -> Fingerprint:
         """Write `path` (.npz), unless it has more than so many bytes, and the description beside it (.json).
 
@@ -189,18 +236,28 @@ class Policy(TabularPolicy):
     """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
     machine state, view) that was seen."""
 
-    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    @explain_arguments
+    def values(self, environment_state: StateLike, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
-        self._check_state(environment_state)
-        return self.q_table.values(environment_state, machine_state, memory)
+        return self.q_table.values(*self._locate(environment_state, machine_state, memory))
 
     @explain_arguments
-    def act(self, observation: object, machine_state: str | None = None, memory: Memory | None = None) -> int:
+    def act(
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Memory | None = None,
+        *,
+        deterministic: bool = True,
+    ) -> int:
         """An action of highest value, the first of several (where nothing was ever seen, the first action).
 
-        observation: as `Task.env` shows it; or the environment's state, then the machine's, and `memory`: the stack, top first, or
-        the counters.
+        observation: as `Task.env` shows it; or the environment's state (its number, its name, or its row and column on a grid), then
+        the machine's, and `memory`: the stack, top first. A policy over counters takes the same, where the whole stack is shown, or
+        the counters in place of the stack.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         return int(np.argmax(self.values(*self._locate(observation, machine_state, memory))))
 
 
@@ -215,28 +272,32 @@ class HierarchicalPolicy(TabularPolicy):
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
 
-    def option_values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    @explain_arguments
+    def option_values(
+        self, environment_state: StateLike, machine_state: str, memory: Memory
+    ) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
-        self._check_state(environment_state)
-        values = self.q_table.values(environment_state, machine_state, memory)
+        values = self.q_table.values(self._number_state(environment_state), machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
-    def option(self, environment_state: int, machine_state: str, memory: Memory) -> int:
+    @explain_arguments
+    def option(self, environment_state: StateLike, machine_state: str, memory: Memory) -> int:
         """The option of highest value there, the first of several."""
         values = self.option_values(environment_state, machine_state, memory)
         if not len(values):
             raise WrongPolicy(f"`{machine_state}` is final and has no options", fix="ask before the machine has ended")
         return int(np.argmax(values))
 
+    @explain_arguments
     def values(
-        self, environment_state: int, machine_state: str, memory: Memory, option: int
+        self, environment_state: StateLike, machine_state: str, memory: Memory, option: int
     ) -> npt.NDArray[np.float64]:
         """The values of the actions for an option of the machine state."""
         known = len(self.options.get(machine_state, ()))
         if not 0 <= option < known:
             fault = f"`{machine_state}` has no option {option}"
             raise WrongPolicy(fault, fix=f"it has {known}: 0 to {known - 1}" if known else "it is final")
-        row = self.within.values(environment_state, machine_state, memory)
+        row = self.within.values(self._number_state(environment_state), machine_state, memory)
         return row[option * len(self.actions) : (option + 1) * len(self.actions)]
 
     @explain_arguments
@@ -246,11 +307,16 @@ class HierarchicalPolicy(TabularPolicy):
         machine_state: str | None = None,
         memory: Memory | None = None,
         option: int | None = None,
+        *,
+        deterministic: bool = True,
     ) -> int:
         """An action of highest value for an option, the first of several; without one, for the best option there.
 
-        observation: as `Task.env` shows it; or the environment's state, then the machine's, and the stack, top first.
+        observation: as `Task.env` shows it; or the environment's state (its number, its name, or its row and column on a grid), then
+        the machine's, and the stack, top first.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         there = self._locate(observation, machine_state, memory)
         followed = self.option(*there) if option is None else option
         return int(np.argmax(self.values(*there, followed)))
@@ -302,6 +368,7 @@ def load_table(path: str | Path) -> AnyPolicy | SummaryPolicy:
     """The policy in a `.npz` file and the `.json` beside it, of whatever tabular agent."""
     file = Path(path)
     beside = file.with_suffix(".json")
+    check_policy_files(file)
     try:
         description = parse_record(read_bytes(beside))
         sha256 = str(description["sha256"])

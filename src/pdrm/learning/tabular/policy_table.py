@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, WrongPolicy, did_you_mean
+from pdrm.errors import BadSetting, UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, distinct, need, within
 from pdrm.learning.tabular.rows_kernel import Values
 from pdrm.learning.tabular.training import TabularTraining
@@ -343,11 +343,29 @@ def locate(
     return int(seen.observation), seen.state, seen.stack
 
 
-def check_state(state: object, states: int | None) -> None:
-    """Raise unless the environment has that state; None: how many it has is not known."""
-    if states is not None and isinstance(state, int | np.integer) and state >= states:
-        fault = f"{state!r} is not a state of the environment this was learnt in"
-        raise WrongPolicy(fault, fix=f"states are 0 to {states - 1}")
+def number_state(state: Any, domain: FiniteDomain | None) -> int:  # noqa: ANN401 - whatever is given as a state
+    """The number of an environment state, given as such, or as its domain calls it, where that is known (`FiniteDomain.find_state`)."""
+    if domain is not None:
+        try:
+            return domain.find_state(state)
+        except UnknownConfiguration as error:
+            raise WrongPolicy(error.message, fix=error.fix) from None
+    if isinstance(state, bool) or not isinstance(state, int | np.integer):
+        fault = (
+            f"{str(state)[:60]} is not the number of a state, and this policy does not know what its domain calls them"
+        )
+        raise WrongPolicy(fault, fix="give a number, or the domain: pdrm.learning.load_policy(path, domain)")
+    if state < 0:
+        fault = f"{state} is not a state of an environment"
+        raise WrongPolicy(fault, fix="give its number, a non-negative integer")
+    return int(state)
+
+
+def refuse_exploring(deterministic: bool) -> None:
+    """Raise where a policy is asked to explore. Stable-Baselines3's policies can, and are told with this argument."""
+    if not deterministic:
+        fault = "policies of pdrm act without exploration, as if `deterministic=True`"
+        raise WrongArguments(fault, fix="leave `deterministic` out; env.action_space.sample() is a random action")
 
 
 # --- The table for people

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean, explain_arguments
 from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
+from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate
+from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate, number_state, refuse_exploring
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, tabulate
@@ -79,8 +81,11 @@ def world_arrays(world: World) -> Arrays:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SummaryPolicy:
+class SummaryPolicy(Explained):
     """Acts by the operators of what was experienced, with any stack."""
+
+    _called: ClassVar[str] = "policies of pdrm"
+    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -92,6 +97,8 @@ class SummaryPolicy:
     world: World
     """The experienced moves."""
     _found: dict[str, Any] = field(default_factory=dict)
+    domain: FiniteDomain | None = field(default=None, kw_only=True)
+    """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
 
     def __len__(self) -> int:
         return int((self.world.next >= 0).sum())
@@ -124,32 +131,42 @@ class SummaryPolicy:
         summaries: Summaries = self._found["summaries"]
         return summaries
 
-    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    @explain_arguments
+    def values(self, environment_state: StateLike, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
         """The value of each action, -inf where it was never experienced."""
         states = (*self.machine.states, *self.machine.final)
         if machine_state not in states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), states))
-        known = isinstance(environment_state, int | np.integer)
-        if not known or not 0 <= environment_state < len(self.world.terminal):
-            fault = f"{environment_state!r} is not a state of the environment this was learnt in"
+        place = number_state(environment_state, self.domain)
+        if place >= len(self.world.terminal):
+            fault = f"{place} is not a state of the environment this was learnt in"
             raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
         if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
             raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
-        return find_values(self.summaries, int(environment_state), states.index(machine_state), symbols)[0]
+        return find_values(self.summaries, place, states.index(machine_state), symbols)[0]
 
     def begin(self) -> None:
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
 
     @explain_arguments
-    def act(self, observation: object, machine_state: str | None = None, memory: Memory | None = None) -> int:
+    def act(
+        self,
+        observation: object,
+        machine_state: str | None = None,
+        memory: Memory | None = None,
+        *,
+        deterministic: bool = True,
+    ) -> int:
         """An action of highest value, the first of several.
 
-        observation: as `Task.env` shows it, with the whole stack; or the environment's state, then the machine's, and `memory`: the
-        stack, top first.
+        observation: as `Task.env` shows it, with the whole stack; or the environment's state (its number, its name, or its row and
+        column on a grid), then the machine's, and `memory`: the stack, top first.
+        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
+        refuse_exploring(deterministic)
         if machine_state is not None and memory is not None:
             state: Any = observation  # which is checked with the others
             return int(np.argmax(self.values(state, machine_state, memory)))
@@ -157,10 +174,12 @@ class SummaryPolicy:
         there = locate(observation, self.view, states, self.machine.stack, len(self.world.terminal))
         return int(np.argmax(self.values(*there)))
 
+    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
         from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
 
+        known = self.domain if domain is None else domain
         places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
         states, symbols = self.machine.states, self.machine.stack
 
@@ -169,7 +188,7 @@ class SummaryPolicy:
             state, symbol = divmod(rest, len(symbols))
             found = self.values(places[place], states[state], (symbols[symbol],)).tolist()
             values = dict(zip(self.actions, found, strict=False))
-            where = "" if domain is None else domain.describe(places[place])
+            where = "" if known is None else known.describe(places[place])
             best = max(values, key=values.__getitem__, default="")
             return PolicyRow(places[place], where, states[state], (symbols[symbol],), best, values)
 
@@ -187,6 +206,7 @@ class SummaryPolicy:
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
+    @explain_arguments
     def save(self, path: str | Path) -> None:
         """Write it to a `.npz` file and a `.json` beside it."""
         file = Path(path)

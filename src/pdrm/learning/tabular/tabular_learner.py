@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from pdrm.errors import CannotTranslate, DoesNotApply
 from pdrm.files import Arrays, Fingerprint, distinct, need, within
-from pdrm.learning.agents import Agent, CountingQ, Hierarchical, QLearning
+from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
+from pdrm.learning.settings import Agent
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.rows_kernel import Observed, Values

@@ -112,11 +112,14 @@ def _report(
         blamed = one if one.silent and not other.silent else other
         lines.setdefault(blamed.where or len(lines), []).append((one, other, case))
     for alike in lines.values():
-        one, other, case = alike[0]
+        one, other, case = next((clash for clash in alike if clash[0] == clash[1]), alike[0])
         if one.silent != other.silent:
             way_out = silent_fix
         elif one == other and one.where is not None and one.where == other.where:
             way_out = "this line of a `for` says the same at every turn: use its variable (it replaces whole words only), or move the line out"
+        elif one == other:
+            yield _repetition(one, other, len(alike) - 1)
+            continue
         else:
             way_out = _propose_exclusive(machine, clashes, one, other) or fix
         yield _clash(one, other, case, way_out, len(alike) - 1)
@@ -131,13 +134,29 @@ def _propose_exclusive(machine: Machine[R], clashes: list[tuple[R, R, str]], one
     return f"where events never come together, say so: `{line}`; else let one rule read `{other.guard} & !{one.guard}`"
 
 
+def _repetition(one: Rule, other: Rule, more: int) -> Nondeterministic:
+    """The error that a rule is there twice."""
+    places = [place for rule in (one, other) if (place := _place(rule))]
+    where = f" ({' and '.join(places)})" if places else ""
+    fault = f"a rule of state `{one.source}` is there twice{where}: at most one rule may apply\n    {one}{_count_more(more)}"
+    return Nondeterministic(fault, where=other.where, fix="remove one of the two")
+
+
+def _place(rule: Rule) -> str:
+    """Where a rule stands; nothing: it was made in Python."""
+    return "" if rule.where is None else rule.where.path or f"line {rule.where.line}"
+
+
+def _count_more(more: int) -> str:
+    return f"\n    (and {more} more clash{'es' * (more > 1)} of this line)" if more else ""
+
+
 def _clash(one: Rule, other: Rule, case: str, fix: str, more: int) -> Nondeterministic:
-    place = one.where and (one.where.path or f"line {one.where.line}")
+    place = _place(one)
     silent = one.silent != other.silent
     why = "a silent rule leaves no label to read there" if silent else "at most one rule may apply"
-    others = f"\n    (and {more} more clash{'es' * (more > 1)} of this line)" if more else ""
     return Nondeterministic(
-        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}{others}",
+        f"two rules apply in state `{one.source}` for {case}: {why}\n    {one}{f' ({place})' if place else ''}\n    {other}{_count_more(more)}",
         where=other.where or one.where,
         fix=fix,
     )
