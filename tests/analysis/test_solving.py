@@ -88,7 +88,7 @@ def test_what_is_refused():
     with pytest.raises(UndefinedMove, match="push"):
         apart.action_values(0, "u", ())
     solution = pdrm.solve("maze-5x5")
-    with pytest.raises(BadSetting, match="99"):
+    with pytest.raises(UnknownConfiguration, match="99"):
         solution.value(99, "search", ("#",))
     with pytest.raises(UnknownConfiguration, match="nowhere"):
         solution.value(0, "nowhere", ("#",))
@@ -134,7 +134,7 @@ def test_states_of_one_name_are_told_by_number():
     domain = from_arrays("two", [[1], [0]], [[0], [0]], [("a",)], step_limit=9, state_names=("here", "here"))
     machine = "events a\nstack #\nstart u\nfinal f\notherwise stay 1\nu -> f : a, # / #, 1"
     solution = pdrm.solve(domain, machine)
-    with pytest.raises(UnknownConfiguration, match="use a number: 0, 1"):
+    with pytest.raises(UnknownConfiguration, match=r"give the number of one: 0 \(here\), 1 \(here\)"):
         solution.value("here", "u", ("#",))
     assert solution.value("1", "u", ("#",)) == 1.0
 
@@ -146,3 +146,11 @@ def test_python_warns_as_training_does():
         with pytest.warns(TaskWarning) as found:
             ask(domain, machine)
         assert [one.message.code for one in found] == ["W0609", "W0608"]
+
+
+def test_a_solution_shows_itself_in_a_notebook():
+    solution = pdrm.solve("deliver-4-8")
+    shown = solution._repr_html_()
+    assert shown.count("<tr>") == 21  # the head, and the first of 64 starts
+    assert f"{solution.start_value:.6g}" in shown
+    assert " or ".join(solution.actions(solution.begins[0].s, solution.begins[0].u, solution.begins[0].stack)) in shown

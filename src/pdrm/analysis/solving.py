@@ -8,13 +8,12 @@ with any stack is composed, however high it is. `solve` finds them for a finite 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import inf
 from time import monotonic
 from typing import Any
 
 from pdrm.analysis.values import check_discount
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike
 from pdrm.errors import BadSetting, OutOfTime, UndefinedMove, UnknownConfiguration, did_you_mean, explain_arguments
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
@@ -27,10 +26,8 @@ SECONDS = 60.0
 """How long solving may take."""
 PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
-
-
-NEAR = 3
-"""Names or numbers of states that are suggested."""
+MOST_SHOWN = 20
+"""Starts that a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,24 @@ class Solution:
             f"{head}; best there: {best}.\nAnother: {asked}: state (number or name), machine state, stack (top first)>"
         )
 
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - solving does not draw
+
+        first = f"{self.task.name} with machine {self.machine.name}, discount {self.discount:g}, no step limit"
+        said = f"the optimal value from the start is {self.start_value:.6g} (proved error {self.error:.1e})"
+        rows = [
+            [
+                self.domain.describe(one.s),
+                one.u,
+                " ".join(one.stack),
+                f"{self.value(one.s, one.u, one.stack):.6g}",
+                " or ".join(self.actions(one.s, one.u, one.stack)) or "nothing",
+            ]
+            for one in self.begins[:MOST_SHOWN]
+        ]
+        heads = ["start", "machine", "stack", "value", "best actions"]
+        return html("p", first, html("br"), said) + table(heads, rows, [3])
+
     @property
     def domain(self) -> FiniteDomain:
         return self.task.finite
@@ -87,8 +102,8 @@ class Solution:
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
 
-    def value(self, s: int | str, u: str, stack: Stack) -> float:
-        """The optimal value of a configuration: environment state (its number or name), machine state, and stack (top first).
+    def value(self, s: StateLike, u: str, stack: Stack) -> float:
+        """The optimal value of a configuration: environment state (its number, its name, or its row and column), machine state, and stack (top first).
 
         Where silent moves are pending, what they pay counts.
         """
@@ -98,7 +113,7 @@ class Solution:
             return paid
         return max(self.action_values(s, u, stack).values())
 
-    def action_values(self, s: int | str, u: str, stack: Stack) -> dict[str, float]:
+    def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
         """The value of each action, and of acting optimally from then on; none where the episode is over.
 
         Where silent moves are pending, of those after them.
@@ -117,7 +132,7 @@ class Solution:
         pairs = zip(self.domain.actions, values, strict=False)  # none where the episode is over
         return {name: paid + value for name, value in pairs if value is not None}
 
-    def actions(self, s: int | str, u: str, stack: Stack) -> tuple[str, ...]:
+    def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
         """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
 
         Every action that is optimal is among them; one that is worse by more than four times the error is not.
@@ -194,7 +209,7 @@ class Solution:
             "size": self.size._asdict(),
         }
 
-    def record_at(self, s: int | str, u: str, stack: Stack) -> dict[str, Any]:
+    def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
         s, *_ = self._number(s, u, stack)
         return {
@@ -210,35 +225,19 @@ class Solution:
 
     # --- Numbers for names
 
-    def find_state(self, name: str) -> int:
-        """The number of an environment state, by its name as it is printed, or by its number as a text.
+    def find_state(self, called: StateLike) -> int:
+        """The number of an environment state: by its number, its name as it is printed, or on a grid its row and column.
 
-        >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state("3")
-        (7, 3)
+        >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state((3, 3))
+        (7, 7)
         """
-        if name.isascii() and name.isdecimal():
-            return int(name)
-        names = self.domain.state_names
-        found = [number for number, one in enumerate(names) if one == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            fault = f"{len(found)} states of `{self.domain.name}` are called `{name}`"
-            raise UnknownConfiguration(fault, fix=f"use a number: {', '.join(map(str, found[:NEAR]))}")
-        near = get_close_matches(name, names, n=NEAR, cutoff=0.0)
-        fault = f"no state of `{self.domain.name}` is called `{name}`"
-        if name in self._states:
-            fix = f"it is a state of the machine: --in {name}; in Python the second argument"
-            raise UnknownConfiguration(fault, fix=fix)
-        raise UnknownConfiguration(
-            fault, fix=f"the nearest: {'; '.join(near)}; or a number up to {self.domain.states - 1}"
-        )
+        if isinstance(called, str) and called in self._states and called not in self.domain.state_names:
+            fix = f"it is a state of the machine: --in {called}; in Python the second argument"
+            raise UnknownConfiguration(f"no state of `{self.domain.name}` is called `{called}`", fix=fix)
+        return self.domain.find_state(called)
 
-    def _number(self, s: int | str, u: str, stack: Stack) -> tuple[int, int, Symbols]:
-        s = self.find_state(s) if isinstance(s, str) else s
-        if not 0 <= s < self.domain.states:
-            fault = f"{s} is not the number of a state of `{self.domain.name}`"
-            raise BadSetting(fault, fix=f"states are 0 to {self.domain.states - 1}")
+    def _number(self, s: StateLike, u: str, stack: Stack) -> tuple[int, int, Symbols]:
+        place = self.find_state(s)
         if u not in self._states:
             fault = f"`{u}` is not a state of machine `{self.machine.name}`"
             raise UnknownConfiguration(fault, fix=did_you_mean(str(u), self._states))
@@ -246,7 +245,7 @@ class Solution:
             if symbol not in self._symbols:
                 fault = f"`{symbol}` is not a stack symbol of machine `{self.machine.name}`"
                 raise UnknownConfiguration(fault, fix=did_you_mean(str(symbol), self._symbols))
-        return int(s), self._states[u], tuple(self._symbols[symbol] for symbol in stack)
+        return place, self._states[u], tuple(self._symbols[symbol] for symbol in stack)
 
     def _refuse_undefined(self) -> None:
         found = self.summaries.undefined

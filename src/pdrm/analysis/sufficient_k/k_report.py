@@ -698,9 +698,9 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         rest = "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks)
         return f"k = {smallest} is enough{far}" + (f" ({rest})" if rest else "")
     if empty:
-        parts = [f"no k up to {max(fails)} is enough"] if fails else []
-        parts += [f"undecided for k = {format_numbers(unknown)}"] if unknown else []
-        return "; ".join(parts) + nothing if parts else nothing[2:]
+        said = [f"no k up to {max(fails)} is enough"] if fails else []
+        said += [f"undecided for k = {format_numbers(unknown)}"] if unknown else []
+        return "; ".join(said) + nothing if said else nothing[2:]
     if not unknown:
         if report.beyond is None or max(fails) < report.beyond - 1:
             return f"no k up to {max(fails)} is enough"
