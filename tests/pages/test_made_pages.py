@@ -10,6 +10,7 @@ from pages.error_examples import EXAMPLES
 from pages.errors import PARTS, errors_page, example_of, message_of
 from pages.library import groups
 from pages.made import PAGES
+from pages.van import with_table
 from pdrm.errors import explanations
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,6 +21,11 @@ WITHOUT = {"E0813", "E1103"}
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "errors.md"])
 def test_the_page_is_what_would_be_made_now(name):
     assert (DOCS / name).read_text() == PAGES[name](), "write it anew: python -m pages"
+
+
+def test_the_tables_of_deep_agents_are_what_the_record_says():
+    page = (DOCS / "deep.md").read_text()
+    assert with_table(page) == page, "write them anew: python -m pages.van"
 
 
 def test_every_command_and_option_has_help_and_is_on_the_page():
