@@ -320,7 +320,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
 
 TRAINED_FOR = (
     "`ppo` is trained for so many steps: total_timesteps=100_000 (--steps 100000)"
-    " (agents that have it: q, cprm, hrm, summary, cra-q, cra-cql)"
+    " (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
 )
 
 

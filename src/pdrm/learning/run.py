@@ -39,6 +39,7 @@ from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
+    DQN,
     PPO,
     SB3_SETTINGS,
     CountingQ,
@@ -66,7 +67,7 @@ from pdrm.learning.run_loop import (
     read_progress,
     read_spec,
 )
-from pdrm.learning.settings import Agent, check_agent, check_known
+from pdrm.learning.settings import NOTHING, Agent, check_agent, check_known
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -531,6 +532,11 @@ def _advise(task: Task, agent: Deep) -> dict[str, str]:
     imagine, shell_imagine = "", ""
     if isinstance(agent, PPO):  # DQN learns where a wrong step costs much, and PPO learns to do nothing
         imagine, shell_imagine = "pdrm.DQN(), which imagines; or ", "--agent dqn, which imagines; or "
+    elif (
+        isinstance(agent, DQN) and agent.shaping == NOTHING
+    ):  # what one of the two does not learn, the other often does
+        imagine = 'pdrm.DQN(shaping="emitted", shaping_discount=0.6), which is shaped and does not imagine; or '
+        shell_imagine = "--set shaping=emitted --set shaping_discount=0.6, with which it does not imagine; or "
     return {
         "fix": f"{leave}{imagine}pdrm.CpRM(), which learns a table; or {longer}",
         "shell_fix": f"{leave}{shell_imagine}--agent cprm, which learns a table; or {shell}",
