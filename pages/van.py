@@ -38,7 +38,7 @@ EPISODES, SEEDS = 100, 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
     "`CpRM()`, a table": pdrm.CpRM(),
     "`DQN()`": pdrm.DQN(),
-    '`DQN(shaping="emitted", shaping_discount=0.6)`': pdrm.DQN(shaping="emitted", shaping_discount=0.6),
+    '`DQN(shaping="none")`': pdrm.DQN(shaping="none"),
     "`PPO()`": pdrm.PPO(),
     "`DQN.like_sb3()`": pdrm.DQN.like_sb3(),
     "`PPO.like_sb3()`": pdrm.PPO.like_sb3(),

@@ -145,7 +145,7 @@ def check_python(folder):
 def test_advice_never_repeats_what_is_set():
     """Whoever does what is said is told something else, down to training longer."""
     echo, water = Task("echo"), Task("water-17")
-    for kind, first in ((PPO, "pdrm.DQN()"), (DQN, "pdrm.CpRM()"), (RecurrentPPO, "pdrm.DQN()")):
+    for kind, first in ((PPO, "pdrm.DQN()"), (DQN, 'pdrm.DQN(shaping="none")'), (RecurrentPPO, "pdrm.DQN()")):
         own = _advise(echo, kind(k=2, learning_rate=0.5, total_timesteps=5))
         assert own["fix"].startswith("do without your own learning_rate; or ")
         assert str(kind().total) in own["shell_fix"]
@@ -153,6 +153,7 @@ def test_advice_never_repeats_what_is_set():
         assert plain["fix"].startswith(first)
         assert plain["fix"].endswith(f"train longer: total_timesteps={2 * kind().total:_}")
         assert plain["shell_fix"].endswith(f"train longer: --steps {2 * kind().total}")
+    assert _advise(echo, DQN(k=2, shaping="none"))["fix"].startswith("do without your own shaping; or pdrm.CpRM(), ")
     assert _advise(water, PPO(total_timesteps=50))["shell_fix"] == "train longer: --steps 100"
 
 

@@ -121,6 +121,7 @@ def test_words_are_read_by_the_fields():
     assert parse_setting(PPO, "linear_decay=true") == ("linear_decay", True)
     assert parse_setting(PPO, "total_timesteps=1e5") == ("total_timesteps", 100_000)
     assert parse_setting(PPO, "k=none") == ("k", "none")
+    assert parse_setting(DQN, "shaping=none") == ("shaping", "none")
     assert parse_setting(CpRM, "counterfactuals=co-observed") == ("counterfactuals", "co-observed")
     assert parse_setting(CpRM, "updates_per_step=5") == ("updates_per_step", 5)
     assert parse_setting(QLearning, "step_limit=none") == ("step_limit", None)
@@ -138,7 +139,7 @@ IDS = {
     "cra-cql": "839be68bbe08",
     "ppo": "aaeb5c7cd50b",
     "rppo": "9ef5454562f2",
-    "dqn": "b63f9eb00576",
+    "dqn": "9965c831b33c",
     "sac": "7f7ed86433ed",
 }
 """The ids of runs with the settings as they are by default."""

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 MOST_SEEDS = 100_000
 """More is a slip of the keyboard."""
-EMITTED = "emitted"
+EMITTED, AUTO = "emitted", "auto"
 SHAPINGS = (NOTHING, "machine", EMITTED)
-"""What rewards are shaped by."""
+"""What rewards are shaped by. Deep agents can leave it to the task (`auto`)."""
 
 
 def _check_shaping(agent: QLearning | Deep) -> None:
     """Raise unless rewards can be shaped as the agent says."""
+    if agent.shaping == AUTO and isinstance(agent, Deep):
+        return
     if agent.shaping not in SHAPINGS:
         fix = did_you_mean(str(agent.shaping), SHAPINGS)
         raise BadSetting(f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix)
@@ -51,7 +53,7 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
     >>> shaping_of(QLearning(discount=0.9, shaping="machine", shaping_shift=2.0))
     Shaping(discount=0.9, potential_discount=None, scale=1.0, shift=2.0)
     """
-    if agent.shaping == NOTHING:
+    if agent.shaping in {AUTO, NOTHING}:
         return None
     from pdrm.product.summaries.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
 
@@ -336,7 +338,8 @@ class Deep(Agent):
     """Ours: episodes without exploration per test."""
     shaping: str = "none"
     """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
-    every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
+    every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` where an agent is told to
+    imagine (`counterfactuals`). Reported returns are never shaped."""
     shaping_scale: float = 1.0
     """Ours: what Φ is multiplied by; -1 is the sign of Toro Icarte's code."""
     shaping_shift: float = 0.0
@@ -472,6 +475,8 @@ class DQN(OffPolicy):
     gradient_steps: int = 16
     tau: Number = 0.05
     counterfactuals: int | None = None
+    shaping: str = AUTO
+    shaping_discount: float | None = 0.6
     target_update_interval: int = 32
     """Steps, over all environments, between updates of the target network."""
     exploration_fraction: float = 0.8
@@ -576,6 +581,8 @@ SB3_SETTINGS: dict[str, dict[str, Any]] = {
         "tau": 1.0,
         "gradient_steps": 1,
         "counterfactuals": 0,
+        "shaping": NOTHING,
+        "shaping_discount": None,
         "target_update_interval": 10_000,
         "exploration_fraction": 0.1,
         "exploration_final_eps": 0.05,

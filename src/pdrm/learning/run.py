@@ -531,12 +531,12 @@ def _advise(task: Task, agent: Deep) -> dict[str, str]:
     leave = f"do without your own {changed}; or " if changed else ""
     imagine, shell_imagine = "", ""
     if isinstance(agent, PPO):  # DQN learns where a wrong step costs much, and PPO learns to do nothing
-        imagine, shell_imagine = "pdrm.DQN(), which imagines; or ", "--agent dqn, which imagines; or "
+        imagine, shell_imagine = "pdrm.DQN(); or ", "--agent dqn; or "
     elif (
-        isinstance(agent, DQN) and agent.shaping == NOTHING
-    ):  # what one of the two does not learn, the other often does
-        imagine = 'pdrm.DQN(shaping="emitted", shaping_discount=0.6), which is shaped and does not imagine; or '
-        shell_imagine = "--set shaping=emitted --set shaping_discount=0.6, with which it does not imagine; or "
+        isinstance(agent, DQN) and agent.shaping != NOTHING and not agent.counterfactuals
+    ):  # what it does not learn then, it may so
+        imagine = 'pdrm.DQN(shaping="none"), which imagines instead of being shaped; or '
+        shell_imagine = "--set shaping=none, with which it imagines; or "
     return {
         "fix": f"{leave}{imagine}pdrm.CpRM(), which learns a table; or {longer}",
         "shell_fix": f"{leave}{shell_imagine}--agent cprm, which learns a table; or {shell}",

@@ -161,7 +161,7 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
 
 def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
     """Only the first run's was: beside a run with a scale of its own, the others learnt from rewards times 0."""
-    task, small = Task("maze-5x5"), {"net_arch": (4,), "buffer_size": 64, "n_envs": 2}
+    task, small = Task("maze-5x5"), {"net_arch": (4,), "buffer_size": 64, "n_envs": 2, "shaping": "none"}
     agents = [DQN(reward_scale=0.5, **small), DQN(**small), DQN(reward_scale=1e-4, **small)]
     assert len({batch_key(task, agent) for agent in agents}) == 1
     learner = DeepLearner([task] * 3, agents, [0, 0, 0])

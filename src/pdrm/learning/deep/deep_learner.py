@@ -20,7 +20,7 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import EMITTED, Deep, OffPolicy, shaping_of
+from pdrm.learning.agents import AUTO, EMITTED, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
@@ -82,19 +82,22 @@ LARGEST_SEEN = 10.0
 
 
 def settle(task: Task, agent: Deep) -> Deep:
-    """The agent with what it leaves to the task: the scale of rewards, and how many experiences are imagined. Whatever comes from
+    """The agent with what it leaves to the task: the scale of rewards, whether they are shaped, and how many experiences are imagined. Whatever comes from
     outside is settled first (`batch_key`, `check_fits`, `DeepLearner`); all other functions take settled agents.
 
     >>> from pdrm.learning.agents import DQN
-    >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(k=k)) for k in (1, "full"))]
+    >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
     [(0.0001, 8), (0.0001, 0)]
     """
     settled: dict[str, Any] = {}
     if agent.reward_scale is None:
         settled["reward_scale"] = min(1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN))
+    if agent.shaping == AUTO:
+        settled["shaping"] = NOTHING if isinstance(agent, OffPolicy) and agent.counterfactuals else EMITTED
+    agent = replace(agent, **settled)
     if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
-        settled["counterfactuals"] = IMAGINED if _can_imagine(task, agent) else 0
-    return replace(agent, **settled)
+        return replace(agent, counterfactuals=IMAGINED if _can_imagine(task, agent) else 0)
+    return agent
 
 
 def _can_imagine(task: Task, agent: OffPolicy) -> bool:
