@@ -116,7 +116,7 @@ def test_what_is_recommended(paint, everywhere, start, lost, k, proved):  # noqa
         patch.setattr(type(paint), "value_from_start", property(lambda _self: value))
         advice = optimal.recommendation
         assert (advice.k, advice.proved) == (k, proved)
-        assert advice.agent == ("summary" if k is None else None)
+        assert advice.agent == ("summary" if k is None else "cprm")
         assert f"so: {advice.text}" == str(optimal).splitlines()[-1]
         assert ("may help" in advice.text) == (proved in {"depth", "nothing"} or lost == 0.001)
 

@@ -34,7 +34,7 @@ def test_for_programs(pdrm):
     assert record["k"]["0"]["start"] == "no"
     assert record["smallest"] == {"same_values": None, "everywhere": None, "start": None}
     assert record["furthest"] == {"same_values": None, "everywhere": 1, "start": 1}
-    assert record["recommendation"]["k"] is None  # what it loses beyond these steps is not known
+    assert (record["recommendation"]["k"], record["recommendation"]["loss"]) == (1, None)  # beyond these steps
     assert (
         "k = 1 is proved enough within 6 steps of the start (beyond is not known)" in record["recommendation"]["text"]
     )
@@ -76,7 +76,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = json.loads(proof.read_text())
     assert (found["question"], found["k"]) == ("everywhere", 3)  # what `so:` relies on
-    assert "so: train with k = 3: proved enough for all states" in outcome.out
+    assert "(For k = 3: proved enough for all states" in outcome.out
     pdrm("check-k", "maze-5x5", "--k", 0, "--certificate", proof)
     assert json.loads(proof.read_text())["question"] == "start"
     pdrm("check-k", *where, "--k", 3, "--certificate", proof)
@@ -162,9 +162,11 @@ def test_what_may_help_to_a_certificate(pdrm, tmp_path):
 
 def test_a_k_that_learns_is_next(pdrm):
     """k = 0 is enough to act from the start in the maze, not to learn it."""
-    assert "next: pdrm train maze-5x5 --k 1" in pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0").err
+    assert (
+        "next: pdrm train maze-5x5 --agent cprm --k 1" in pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0").err
+    )
     assert "next: pdrm train letter --k 1" in pdrm("check-k", "letter", "--k", "0", "--depth", 3).err
-    assert "next: pdrm train paint --k 5" in pdrm("check-k", "paint", "--k", "5").err
+    assert "next: pdrm train paint --agent cprm --k 5" in pdrm("check-k", "paint", "--k", "5").err
 
 
 def test_a_discount_of_0_needs_no_look_ahead(pdrm, tmp_path):
@@ -248,7 +250,7 @@ def test_a_machine_in_place_of_a_domain_is_explained(pdrm, tmp_path):
 def test_what_to_train_with_is_one_line(pdrm):
     outcome = pdrm("check-k", "paint")
     assert "so: train with k = 5: proved enough for all states, so it loses nothing" in outcome.out
-    assert "next: pdrm train paint --k 5" in outcome.err
+    assert "next: pdrm train paint --agent cprm --k 5" in outcome.err
     assert "pdrm check-k paint --draw" in outcome.out
 
 
@@ -260,7 +262,7 @@ def test_every_suggestion_keeps_what_was_asked(pdrm, tmp_path):
     assert "capped at 3 symbols (block beyond)" in advice
     file = tmp_path / "p.json"
     assert pdrm("check-k", "paint", "--discount", 0.7, "--k", 5, "--certificate", file).code == 0
-    assert "next: pdrm train paint --k 5 --discount 0.7" in pdrm("verify", file).err
+    assert "next: pdrm train paint --agent cprm --k 5 --discount 0.7" in pdrm("verify", file).err
 
 
 def test_what_is_more_often_a_mistake_is_said_first(pdrm, tmp_path):

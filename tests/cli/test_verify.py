@@ -27,7 +27,7 @@ def test_for_people(pdrm, proof):
     assert "proof.json: it holds" in outcome.out
     assert "paint with machine paint, discount 0.99" in outcome.out
     assert "some 5-policy is optimal from every state" in outcome.out
-    assert outcome.err.endswith("next: pdrm train paint --k 5\n")
+    assert outcome.err.endswith("next: pdrm train paint --agent cprm --k 5\n")
 
 
 def test_for_every_stack(pdrm, tmp_path):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from shlex import quote
 from threading import Timer
@@ -267,8 +268,14 @@ def _next(report: KReport, name: str, discount: str, questions: list[str]) -> No
     from pdrm.analysis.sufficient_k.k_report import recommend
 
     found = recommend(report, questions, FURTHER)
-    how = f"--agent {found.agent}" if found.agent else f"--k {'full' if found.k is None else found.k}"
+    how = _name_agent(found.k, found.agent)
     next_command(f"pdrm train {name} {how}{discount}{write_settings(found.settings)}")
+
+
+def _name_agent(k: int | None, agent: str | None) -> str:
+    """An agent and what it sees, as options of `pdrm train`."""
+    seen = "" if agent == "summary" else f"--k {'full' if k is None else k}"
+    return " ".join(filter(None, (f"--agent {agent}" if agent else "", seen)))
 
 
 def _with(machine: str | None) -> str:
@@ -333,12 +340,13 @@ def verify(
 def _choose_agent(proof: Certificate | StackCertificate, task: Task) -> str:
     """How to train with what is proved, as `pdrm check-k` recommends it."""
     from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
-    from pdrm.analysis.sufficient_k.k_report import choose_k, choose_settings
+    from pdrm.analysis.sufficient_k.k_report import choose_agent, choose_k, choose_settings
     from pdrm.analysis.time_limit import limit_time
 
     with limit_time(FOLLOWING):
         high = HighWitnesses.of(task, proof.discount)
         followed = None if high is None else high.follow_optimal()
-    k = choose_k(proof.k, task.finite, everywhere=proof.question != "start" and proof.depth is None)
-    how = "--agent summary" if k is None else f"--k {k}"
-    return how + write_settings(choose_settings(task.finite, followed))
+    all_states = proof.depth is None and proof.scope == "all states" and proof.question != "start"
+    rows = proof.size if all_states else inf
+    k = choose_k(proof.k, task.finite, everywhere=proof.question != "start" and proof.depth is None, rows=rows)
+    return _name_agent(k, choose_agent(k, task.finite)) + write_settings(choose_settings(task.finite, followed))

@@ -27,6 +27,7 @@ from pdrm.analysis.sufficient_k.questions import (
     UNDECIDED,
     YES,
     Answer,
+    Classes,
     Situation,
     answer_questions,
     describe,
@@ -53,8 +54,11 @@ WITH_CHANCE = {"learning_rate": 0.1, "epsilon_least": 0.1, "episodes": 50_000}
 SMALL_LOSS, NEAR_LOSS, NO_LOSS = 0.01, 0.1, 1e-9
 """A k that is not known to be enough is worth a try where it loses at most this share of the value; one that is enough near the start,
 where it loses at most the second; less than the third is none."""
-MOST_TO_LEARN = 8
-"""A table with more symbols in view is too large to learn with, if another agent needs none."""
+MOST_TO_LEARN, MOST_WITH_CHANCE, FEW_ROWS = 2, 8, 2_000
+"""A table with more symbols in view learns slowly, if another agent needs none; the second where none does, because moves are random; unless the
+table is known to have no more rows than the third."""
+TABLE = "cprm"
+"""The agent that learns a table, where moves are deterministic; where they are random, the default one learns better."""
 FEW_DECIDED = 0.01
 """If fewer of the states are decided when time is up, though the task is solved, more time decides hardly more."""
 FURTHER = {
@@ -175,7 +179,8 @@ class KReport:
         >>> from pdrm.analysis.sufficient_k.check_k import check_k
         >>> found = check_k("paint", k=[4, 5]).recommendation
         >>> found.k, found.text
-        (5, 'train with k = 5: proved enough for all states, so it loses nothing')
+        (5, 'train with k = 5: proved enough for all states, so it loses nothing. If it learns badly, use the agent pdrm.Summary(), which acts on the \
+whole stack')
         """
         return recommend(self)
 
@@ -498,17 +503,32 @@ class Recommendation:
     text: str
     """All of it in words."""
     agent: str | None = None
-    """The agent for it, where it is a certain one: "summary" acts on the whole stack, and needs deterministic moves."""
+    """The agent for it: "cprm" learns a table, "summary" acts on the whole stack (both where moves are deterministic); None: the default."""
     relies_on: tuple[int, str] | None = None
     """The k and the question whose yes it relies on; `KReport.certificate` of these is its proof. None: on no yes."""
     settings: dict[str, float] = field(default_factory=dict)
     """Settings of the agent without which it would not learn this: a longer step limit, or a smaller learning rate."""
 
 
-def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True) -> int | None:
-    """The symbols to train with, where k are enough: at least one, unless they are everywhere; None: the whole stack, by a summary."""
+def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True, rows: float = inf) -> int | None:
+    """The symbols to train with, where k are enough: at least one, unless they are everywhere; None: the whole stack. `rows`: of the table, at
+    most.
+
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint").finite
+    >>> choose_k(0, paint, everywhere=False), choose_k(5, paint), choose_k(5, paint, rows=5)
+    (1, None, 5)
+    """
     k = k if everywhere else max(1, k)
-    return None if k > MOST_TO_LEARN and is_certain(domain) else k
+    most = MOST_TO_LEARN if is_certain(domain) else MOST_WITH_CHANCE
+    return None if k > most and rows > FEW_ROWS else k
+
+
+def choose_agent(k: int | None, domain: FiniteDomain) -> str | None:
+    """The agent to train with so many symbols in view, or with the whole stack; None: the default one."""
+    if not is_certain(domain):
+        return None
+    return SUMMARY if k is None else TABLE
 
 
 def choose_settings(domain: FiniteDomain, followed: Followed | None) -> dict[str, float]:
@@ -546,12 +566,13 @@ def recommend(
 ) -> Recommendation:
     """Say which k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn: a 0-policy has
     one row for all stacks, and their values chase each other. So it is 0 only where that is enough everywhere."""
-    found = _choose(report, questions, further)
-    if found.k is not None and choose_k(found.k, report.optimal.product.domain) is None:
+    found, product = _choose(report, questions, further), report.optimal.product
+    if found.k is not None and choose_k(found.k, product.domain, rows=_count_rows(report, found.k)) is None:
         why = found.text.partition(": ")[2].partition(". If ")[0]
-        text = f"train with {further[SUMMARY]}. (A table for k = {found.k} is too large to learn with; but {why})"
-        found = Recommendation(None, "nothing", 0.0, text, SUMMARY)
-    product = report.optimal.product
+        whole = further[SUMMARY if is_certain(product.domain) else WHOLE]
+        text = f"train with {whole}: a table with k = {found.k} learns slowly. (For k = {found.k}: {why})"
+        found = replace(found, k=None, proved="nothing", loss=0.0, text=text)
+    found = replace(found, agent=choose_agent(found.k, product.domain))
     settings = choose_settings(product.domain, report.followed)
     if settings:
         why = explain_settings(product.domain, report.followed, settings, further[SETTING])
@@ -563,13 +584,19 @@ def recommend(
     return replace(found, text=f"{found.text}. {cap}")
 
 
+def _count_rows(report: KReport, k: int) -> float:
+    """How many rows a table has at most; infinitely many where not all states were explored."""
+    product = report.optimal.product
+    return inf if product.frontier.size else int(Classes(product, np.arange(len(product))).at(k).max(initial=-1)) + 1
+
+
 def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str]) -> Recommendation:
     everywhere = report.furthest("everywhere") if "everywhere" in questions else None
     certain = is_certain(report.optimal.product.domain)
     start, whole = report.furthest("start"), further[SUMMARY if certain else WHOLE]
     if everywhere is not None and (answer := report.answers[everywhere]["everywhere"]).reach == inf:
         far = "every stack" if answer.scope == EVERY_STACK else "all states"
-        text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing"
+        text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing. If it learns badly, use {whole}"
         return Recommendation(everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere"))
     more = _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
     if start is not None and report.answers[start]["start"].reach == inf:
@@ -580,7 +607,8 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
         )
         return Recommendation(k, "start", 0.0, text, relies_on=(start, "start"))
     enough = ""
-    known = {at: loss for at in report.answers if (loss := _bound_loss(report, at)) is not None}
+    shown = list_shown(report, questions)
+    known = {at: loss for at in shown if (loss := _bound_loss(report, at)) is not None}
     none = min((at for at, loss in known.items() if loss <= NO_LOSS * report._scale), default=None)
     if none is not None:
         k = max(1, none)
@@ -601,19 +629,36 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
             )
             return Recommendation(k, DEPTH, loss, text, relies_on=proof)
         enough = f"{_say_near(report, proof[0], near)}; "
+    return _choose_by_loss(report, shown, known, enough, more, whole)
+
+
+def _choose_by_loss(  # noqa: PLR0913, PLR0917 - what was found out before
+    report: KReport, shown: Sequence[int], known: Mapping[int, float], enough: str, more: str, whole: str
+) -> Recommendation:
+    """Say what to train with where no k is known to be enough: one that loses little, or with chance one that may be enough, or the whole stack."""
     small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
     if small is not None:
+        judged = "it is not enough" if report.answers[small]["start"].verdict == NO else "it is not known to be enough"
         text = (
-            f"train with k = {small}: it is not known to be enough, but loses {_format_share(report, known[small])}. "
+            f"train with k = {small}: {judged}, but loses {_format_share(report, known[small])}. "
             f"If that is too much, {f'{more}, or ' if more else ''}use {whole}"
         )
         return Recommendation(small, "loss", known[small], text)
+    maybe = min((at for at in shown if at and report.answers[at]["start"].verdict != NO), default=None)
+    if (
+        not is_certain(report.optimal.product.domain)
+        and maybe is not None
+        and choose_k(maybe, report.optimal.product.domain) is not None
+    ):
+        text = (
+            f"train with k = {maybe}: it is the smallest that may be enough; {enough}what it loses is not known. "
+            f"If that is too much, {f'{more}, or ' if more else ''}use {whole}, which takes far more episodes"
+        )
+        return Recommendation(maybe, "nothing", None, text)
     best = min(known, key=lambda at: (known[at], at), default=None)
     costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
     text = f"train with {whole}: no k that was tried is known to be enough; {enough}{costs}"
-    return Recommendation(
-        None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""), SUMMARY if certain else None
-    )
+    return Recommendation(None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""))
 
 
 def _say_near(report: KReport, k: int, answer: Answer) -> str:
