@@ -6,9 +6,10 @@ import pytest
 
 from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
+from pdrm.analysis.sufficient_k.checker import verify
 from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, list_shown, summarize
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
-from pdrm.errors import BadSetting, DoesNotApply
+from pdrm.errors import BadSetting, DoesNotApply, UnknownDomain, WrongKind
 from pdrm.task import Task
 
 
@@ -140,3 +141,21 @@ def test_of_the_k_that_were_tried_on_the_way_those_next_to_a_change_are_shown():
     assert list_shown(tried) == [0, 1, 2, 3, 4, 9, 10, 31]
     assert "9, 10: next to where the answers change; 30 tried, too" in str(tried)
     assert list_shown(replace(tried, beyond=None)) == list(found)
+
+
+def test_a_report_as_rows_and_as_a_picture_in_a_file(paint, tmp_path):
+    rows = paint.table()
+    assert [(row.k, row.start) for row in rows] == [(3, "no"), (4, "no"), (5, "yes"), (6, "yes")]
+    assert rows[2].record()["loss"] == 0
+    paint.draw(tmp_path / "first.svg")
+    paint.draw(4, "start", path=tmp_path / "second.svg")
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()
+
+
+def test_what_is_no_certificate_is_said_and_a_task_of_ones_own_is_asked_for(paint):
+    for wrong in (paint, {}):
+        with pytest.raises(WrongKind, match=r"report\.certificate"):
+            verify(wrong)
+    proof = paint.certificate(5, "everywhere")
+    with pytest.raises(UnknownDomain, match=r"pdrm\.verify\(proof, task\)"):
+        verify(replace(proof, domain="mine"))

@@ -62,6 +62,8 @@ KNOWN = 1e-3
 """Seconds that solving takes where it was done before."""
 JUDGE = 1.0
 """Seconds that are left for such witnesses, beside those that solving takes."""
+EVERY_STACK = 8.0
+"""Seconds that are enough, mostly, for a yes for every stack."""
 LOSS, MOST_LOSS = 0.2, 3.0
 """The share of the time for answers, and the seconds at most, that are left for what each k loses."""
 LATE = 0.02
@@ -144,8 +146,9 @@ class Plan:
         return (1 - self._share) * self.seconds
 
     def every_stack(self, left: float) -> float:
-        """What looking for a yes for every stack may take: half, or less where witnesses of any height need more than the other half."""
-        return min(left / 2, left - self.high)
+        """What looking for a yes for every stack may take: half, or less where witnesses of any height need more than the other half; no more
+        than some seconds, or a small share of a long time, because it is soon found or hardly ever."""
+        return min(left / 2, left - self.high, max(EVERY_STACK, left / 6))
 
     @property
     def end(self) -> float:

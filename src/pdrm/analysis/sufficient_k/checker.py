@@ -30,7 +30,7 @@ from pdrm.analysis.sufficient_k.certificate import (
 from pdrm.analysis.sufficient_k.stack_checker import StackCheck
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.paper_domains import names
-from pdrm.errors import BadCertificate, PdrmError, UnknownDomain, explain_arguments
+from pdrm.errors import BadCertificate, PdrmError, UnknownDomain, WrongKind, explain_arguments
 from pdrm.files import MALFORMED
 from pdrm.language.loading import catalogue_names
 from pdrm.machines.configurations import Configuration
@@ -269,8 +269,11 @@ def verify(
     if isinstance(certificate, str | os.PathLike):
         path = Path(certificate)
         proof, called = load_certificate(path), str(path)
+    elif isinstance(certificate, Certificate | StackCertificate):
+        proof, called, path = certificate, "the certificate", None
     else:
-        proof, called, path = certificate, "the certificate", Path("proof.json")
+        fix = 'give report.certificate(k, "everywhere"), or the file that `pdrm check-k --certificate` wrote'  # type: ignore[unreachable]
+        raise WrongKind(f"{type(certificate).__name__} is not a certificate", fix=fix)
     if task is None:
         task, machine = find_files(proof, path, machine=machine)
     where = task if isinstance(task, Task) and machine is None else Task(task, machine)
@@ -282,9 +285,17 @@ def verify(
 
 
 def find_files(
-    proof: Certificate | StackCertificate, path: Path, domain: str | None = None, machine: MachineLike | None = None
+    proof: Certificate | StackCertificate,
+    path: Path | None,
+    domain: str | None = None,
+    machine: MachineLike | None = None,
 ) -> tuple[str, MachineLike | None]:
-    """The domain and the machine that a certificate is about: those given, else the files that it says are beside it, else by name."""
+    """The domain and the machine that a certificate is about: those given, else the files that it says are beside it, else by name. `path`: of the
+    certificate; None: it is not in a file."""
+    if path is None and domain is None and proof.domain not in names() and not proof.files:
+        fault = f"the certificate is about `{proof.domain}`, a domain of your own"
+        raise UnknownDomain(fault, fix="give the task, too: pdrm.verify(proof, task)")
+    path = path or Path("proof.json")
     given = proof.files if isinstance(proof.files, dict) else {}
     hints, found = {name: one for name, one in given.items() if isinstance(one, str)}, dict[str, str]()
     for name in ("domain", "machine"):

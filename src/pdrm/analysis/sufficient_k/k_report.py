@@ -6,6 +6,7 @@ certificate without the solver. `check_k` is the search that makes a report.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -41,6 +42,7 @@ from pdrm.product.finite_product import FiniteProduct
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
+    from pdrm.drawing.rows import Rows
 
 DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explored", "stopped"
 """What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
@@ -80,6 +82,24 @@ FOLDED, MANY_TIMES, LONGEST_FOLDED = 8, 4, 8
 """Words that are folded: so many in a row at least, repeated so often at least, each time so many at most."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
+
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class KRow:
+    """What is known of one k, in words, and what it loses at most from the start (None: not known)."""
+
+    k: int
+    same_values: str
+    everywhere: str
+    start: str
+    loss: float | None
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -184,11 +204,15 @@ whole stack')
         """
         return recommend(self)
 
-    def draw(self, k: int | None = None, question: str | None = None) -> Plot:
+    def draw(
+        self, k: int | str | os.PathLike[str] | None = None, question: str | None = None, path: PathLike | None = None
+    ) -> Plot:
         """A picture of the situations that prove a no: of the most telling one, or of that for `k` and a question.
 
-        In a notebook it is shown; `plot.savefig("witness.svg")` writes it.
+        In a notebook it is shown. path: where to write it as well (.svg, .png, .pdf); a path may come first, too.
         """
+        if isinstance(k, str | os.PathLike):
+            k, path = None, k
         from pdrm.drawing.plots import Situation as Drawn  # noqa: PLC0415 - an analysis does not draw
         from pdrm.drawing.plots import witness_plot  # noqa: PLC0415
 
@@ -213,7 +237,25 @@ whole stack')
             for one in self.witness(at, about)
         ]
         title = f"{self.optimal.product.domain.name}: the top {at} symbols are not enough ({NAMES[about]})"
-        return witness_plot(self.optimal.product.domain, drawn, title)
+        return witness_plot(self.optimal.product.domain, drawn, title).saved(path)
+
+    def table(self) -> Rows[KRow]:
+        """The answers as rows, one for each k; `.frame()` makes a pandas frame of them.
+
+        >>> from pdrm.analysis.sufficient_k.check_k import check_k
+        >>> print(check_k("paint", k=[4, 5]).table())
+        k  same_values  everywhere  start  loss
+        4  no           no          no     0.007
+        5  yes          yes         yes    0
+        """
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - an analysis does not draw
+
+        def make(place: int) -> KRow:
+            k, found = list(self.answers.items())[place]
+            same, everywhere, start = (_format_answer(found[question]) for question in QUESTIONS)
+            return KRow(k, same, everywhere, start, _bound_loss(self, k))
+
+        return Rows(len(self.answers), make)
 
     def find_no(self, questions: Sequence[str], k: int | None = None) -> tuple[int, str] | None:
         """The most telling no, its k and question: the weakest question that fails, at the highest k, or at `k`."""
