@@ -811,6 +811,12 @@ class FinishedAtReset(PdrmError, code="E0906"):
     has no step in which it could end, and `reset` has no way to say that it is over."""
 
 
+class BadEnvironment(PdrmError, code="E0907"):
+    """An environment does not keep to Gymnasium's interface: its spaces are `observation_space` and `action_space`, `reset` takes `seed`
+    and `options` and returns `(observation, info)`, `step` returns `(observation, reward, terminated, truncated, info)`, and `info` is
+    a dictionary. Those of the old Gym return the observation alone and four values; `shimmy.GymV21CompatibilityV0` translates them."""
+
+
 class ProductTooLarge(PdrmError, code="E1001"):
     """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound."""
 

@@ -8,6 +8,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import pdrm
 from pdrm.errors import (
+    BadEnvironment,
     BadEnvironmentReward,
     BadLabel,
     BadSetting,
@@ -172,6 +173,8 @@ def test_what_is_no_environment():
         pdrm.wrap("FrozenLake-v1", COINS, shopping)
     with pytest.raises(CannotWrap, match="interface"):
         pdrm.wrap(object(), COINS, shopping)
+    with pytest.raises(CannotWrap, match="shimmy"):
+        pdrm.wrap(type("Old", (), {"__module__": "gym.envs.toy"})(), COINS, shopping)
     for given, fix in (
         (DummyVecEnv([corridor]), r"make_vec_env\(lambda: pdrm.wrap"),
         (Script, r"Script\(\)"),
@@ -304,3 +307,68 @@ def test_an_observation_that_cannot_be_read_is_not_blamed_on_the_labelling():
 def test_what_is_no_view_is_refused():
     with pytest.raises(BadSetting, match="is not a view of the stack"):
         Window(COINS, "top")
+
+
+class Nothing(gymnasium.Env):
+    """An environment of which parts are missing or old."""
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+
+class Plays(Nothing):
+    began, moved = (0, {}), (0, 0.0, False, False, {})
+
+    def __init__(self, **told):
+        vars(self).update(told)
+
+    def reset(self, **_given):
+        return self.began
+
+    def step(self, _action):
+        return self.moved
+
+
+class Unseeded(Plays):
+    def reset(self):
+        return self.began
+
+
+class Stumbles(Plays):
+    def reset(self, **_given):
+        return len(self.began[0])
+
+
+def test_environments_that_do_not_keep_to_gymnasiums_interface():
+    def wrap(env):
+        return pdrm.wrap(env, "letter", lambda *_: set())
+
+    with pytest.raises(BadEnvironment, match=r"has no `reset` of its own\n.*return observation, \{\}"):
+        wrap(Nothing())
+    for name in ("observation_space", "action_space"):
+        with pytest.raises(BadEnvironment, match=f"has no `{name}`"):
+            wrap(gymnasium.wrappers.TimeLimit(Plays(**{name: None}), 9))
+    for began, said in ((None, "returned None"), (0, "only an observation"), ((0, 1), "something else")):
+        with pytest.raises(
+            BadEnvironment, match=rf"`reset` of .*Plays.*{said}; Gymnasium's returns \(observation, info\)"
+        ):
+            wrap(Plays(began=began)).reset()
+    with pytest.raises(BadEnvironment, match=r"`reset` of .*Unseeded.* does not take `seed`[^\n]*\n.*shimmy"):
+        wrap(gymnasium.wrappers.TimeLimit(Unseeded(), 9)).reset(seed=1)
+    with pytest.raises(TypeError, match="len"):
+        wrap(Stumbles()).reset()
+    for moved, said in (
+        ((0, 0.0, False, {}), r"returned 4 values; .*\n.*`done` of the old Gym is `terminated`"),
+        (None, "returned None"),
+        ((0, 0.0, False, False, None), "the info of"),
+    ):
+        env = wrap(Plays(moved=moved))
+        env.reset()
+        with pytest.raises(BadEnvironment, match=said):
+            env.step(0)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
+    env = wrap(Plays(moved=(0, None, False, False, {})))
+    env.reset()
+    with pytest.raises(BadEnvironmentReward, match="paid None"):
+        env.step(0)

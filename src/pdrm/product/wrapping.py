@@ -14,7 +14,7 @@ sub-environment from outside.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from math import isfinite
@@ -28,6 +28,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
 from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
+    BadEnvironment,
     BadEnvironmentReward,
     BadSetting,
     CannotWrap,
@@ -86,6 +87,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     ) -> None:
         _check_order(env, machine, labels)
         _check_bare(env)
+        _check_interface(env)
         # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
         # something that cannot be.
         RecordConstructorArgs.__init__(
@@ -136,7 +138,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
         the environment."""
         self._over, self._taken = True, 0
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = self._reset_environment(seed, options)
         self._check_info(info)
         self._state, self._stack, paid = self._quick.begin()
         label, read = None, False
@@ -164,9 +166,12 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._over:
             raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
         before_step = None if self._remember is None else snapshot(self._remember(self.env))
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        moved: Any = self.env.step(action)
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
+        if not isinstance(moved, tuple | list) or len(moved) != 5:
+            raise _refuse_step(self.env, moved)
+        observation, reward, terminated, truncated, info = moved
         self._check_info(info)
         read = False
         try:
@@ -179,7 +184,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = self._weigh(float(reward))
+            own = self._weigh(_read_reward(reward))
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source) from None
@@ -215,7 +220,28 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return reward
         return self.reward_weight * reward if self.reward_weight else 0.0
 
-    def _check_info(self, info: dict[str, Any]) -> None:
+    def _reset_environment(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        """What the environment's own `reset` returned, if it is what Gymnasium's returns."""
+        try:
+            began: Any = self.env.reset(seed=seed, options=options)
+        except TypeError:
+            if (one := _find_old_reset(self.env)) is None:
+                raise
+            fault = f"`reset` of {one} does not take `seed` and `options`, which Gymnasium's takes"
+            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}") from None
+        if not isinstance(began, tuple | list) or len(began) != 2 or not isinstance(began[1], Mapping):
+            shown = (
+                "None" if began is None else "only an observation" if not isinstance(began, tuple) else "something else"
+            )
+            fault = f"`reset` of {self.env} returned {shown}; Gymnasium's returns (observation, info)"
+            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}")
+        observation, info = began
+        return observation, info
+
+    def _check_info(self, info: object) -> None:
+        if not isinstance(info, Mapping):
+            fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
+            raise BadEnvironment(fault, fix="return {} where there is nothing to tell")
         if "machine" in info:
             raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
 
@@ -357,6 +383,59 @@ def _check_bare(env: object) -> None:
         inner = inner.env
 
 
+STEP_GIVES = ("observation", "reward", "terminated", "truncated", "info")
+RESET_FIX = "def reset(self, *, seed=None, options=None): super().reset(seed=seed); …; return observation, {}"
+OLD_GYM = "for an environment of the old Gym: shimmy.GymV21CompatibilityV0(env=env)"
+"""What to do about environments that were written before Gymnasium."""
+
+
+def _check_interface(env: gymnasium.Env[Any, Any]) -> None:
+    """Raise unless the environment has spaces, and a `reset` and a `step` of its own."""
+    bare = env.unwrapped
+    for name in ("observation_space", "action_space"):
+        if not isinstance(getattr(env, name, None), gymnasium.Space):
+            fault = f"{env} has no `{name}` that is a space of Gymnasium"
+            fix = f"set it in `__init__`, such as self.{name} = gymnasium.spaces.Discrete(4)"
+            raise BadEnvironment(fault, fix=fix)
+    for name, fix in (("reset", RESET_FIX), ("step", f"def step(self, action): …; return {', '.join(STEP_GIVES)}")):
+        if getattr(getattr(bare, name, None), "__func__", None) is getattr(gymnasium.Env, name):
+            raise BadEnvironment(f"{bare} has no `{name}` of its own", fix=fix)
+
+
+def _find_old_reset(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any] | None:
+    """The wrapper or environment whose `reset` cannot be called as Gymnasium's; None: there is none."""
+    one: Any = env
+    while True:
+        try:
+            signature(one.reset).bind(seed=None, options=None)
+        except TypeError:
+            found: gymnasium.Env[Any, Any] = one
+            return found
+        if not isinstance(one, gymnasium.Wrapper):
+            return None
+        one = one.env
+
+
+def _refuse_step(env: gymnasium.Env[Any, Any], moved: object) -> BadEnvironment:
+    """The error that a step did not return what Gymnasium's does."""
+    values = len(moved) if isinstance(moved, tuple | list) else 0
+    shown = f"{values} values" if values else str(moved)[:60]
+    right = f"({', '.join(STEP_GIVES)})"
+    fix = f"return {right}"
+    if values == 4:
+        fix += f"; `done` of the old Gym is `terminated`, or `truncated` where a limit cut the episode off; {OLD_GYM}"
+    return BadEnvironment(f"`step` of {env} returned {shown}; Gymnasium's returns {right}", fix=fix)
+
+
+def _read_reward(reward: Any) -> float:  # noqa: ANN401 - any environment's
+    try:
+        return float(reward)
+    except (TypeError, ValueError):
+        raise BadEnvironmentReward(
+            f"the environment paid {str(reward)[:60]}", fix="rewards are finite numbers"
+        ) from None
+
+
 def _suggest(env: object) -> str:
     """What to wrap in place of something that is no environment."""
     if isinstance(env, str):
@@ -371,7 +450,8 @@ def _suggest(env: object) -> str:
         return f"make one: {env.__name__}()"
     if callable(env) and not isinstance(env, type):
         return f"call it, if it makes one: {getattr(env, '__name__', 'make')}()"
-    return "wrap an environment that follows Gymnasium's interface"
+    old = any(kind.__module__.partition(".")[0] == "gym" for kind in type(env).__mro__)
+    return OLD_GYM if old else "wrap an environment that follows Gymnasium's interface"
 
 
 def _check_remember(
