@@ -5,7 +5,7 @@ from copy import deepcopy
 import gymnasium
 import numpy as np
 import pytest
-from sb3_contrib import RecurrentPPO
+from sb3_contrib import QRDQN, TQC, CrossQ, RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_util import make_vec_env
@@ -202,6 +202,62 @@ def test_agents_take_it(agent):
     )
     model.learn(120)
     assert len(model.replay_buffer.sample(16).rewards) == 48
+
+
+@pytest.mark.parametrize("agent", [QRDQN, TQC, CrossQ])
+def test_agents_that_reckon_with_the_batch_size_are_given_as_many_rows(agent):
+    made = {
+        "learning_starts": 50,
+        "batch_size": 16,
+        "policy_kwargs": {"net_arch": [8]},
+        "replay_buffer_class": CounterfactualReplayBuffer,
+        "seed": 0,
+        "device": "cpu",
+    }
+    envs = water(continuous=agent is not QRDQN)
+    model = agent("MlpPolicy", envs, **made)
+    before = [part.clone() for part in model.policy.parameters()]
+    model.learn(120)
+    assert any(bool((one != other).any()) for one, other in zip(before, model.policy.parameters(), strict=True))
+    assert len(model.replay_buffer.sample(16).rewards) == 16
+    with pytest.raises(BadSetting, match=f"{agent.__name__} takes batches of"):
+        agent("MlpPolicy", envs, replay_buffer_kwargs={"enlarge": True}, **made)
+
+
+class Learns(DQN):
+    """An agent with its own training, of which nothing is known."""
+
+    def train(self, gradient_steps, batch_size=100):  # noqa: ARG002 - as it is called
+        assert len(self.replay_buffer.sample(batch_size).rewards) == batch_size
+
+
+def test_the_rows_of_a_batch_that_keeps_its_size(filled):
+    """A real row to four imagined ones, which belong to real rows of the batch; real ones where the machine has no move."""
+    buffer, _ = filled
+    buffer.enlarge = False
+    for size, real in ((50, 10), (48, 10), (5, 1), (3, 1), (1, 1)):
+        where = np.arange(size)
+        rng = deepcopy(buffer._rng)
+        rows = buffer._get_samples(where)
+        assert len(rows.rewards) == len(rows.dones) == len(rows.observations) == size
+        happened = buffer.observations[where[:real], rng.integers(ENVS, size=size)[:real]]
+        assert rows.observations.numpy()[:real].tolist() == happened.tolist()
+        of = np.repeat(np.arange(real), 4)[: size - real]
+        assert rows.observations.numpy()[real:, :42].tolist() == happened[of][:, :42].tolist()
+    buffer.what_if = lambda *_: None
+    where = np.arange(50)
+    envs = deepcopy(buffer._rng).integers(ENVS, size=50)
+    assert buffer._get_samples(where).observations.tolist() == buffer.observations[where, envs].tolist()
+
+
+def test_whether_batches_grow_can_be_chosen():
+    model = agent(letter_env(), enlarge=False)
+    model.learn(60)
+    assert len(model.replay_buffer.sample(16).rewards) == 16
+    with pytest.raises(BadSetting, match="enlarge"):
+        agent(letter_env(), enlarge="yes")
+    sizes = {"learning_starts": 20, "batch_size": 16, "device": "cpu"}
+    Learns("MlpPolicy", letter_env(), replay_buffer_class=CounterfactualReplayBuffer, **sizes).learn(60)
 
 
 @pytest.mark.parametrize("k", [0, 2])
