@@ -34,6 +34,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, AsVector, ProductBox, ProductDict, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, view_of
+from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike, pushdown_machine
 
 try:
@@ -54,6 +55,14 @@ TAKE_MORE = (DQN.train, SAC.train, TD3.train)
 """Training that takes as many rows as a batch has. Others reckon with `batch_size` of them: sb3-contrib's reshape and split by it."""
 CHANGE_REWARDS = (gymnasium.RewardWrapper, gymnasium.wrappers.NormalizeReward)
 """Wrappers of Gymnasium's that change rewards, with those that are made of them."""
+SETTINGS = ("counterfactuals", "enlarge", "seed", "machine", "k", "depth", "handle_timeout_termination")
+"""What `replay_buffer_kwargs` may have; the rest is the agent's to give."""
+OF_HINDSIGHT = ("env", "n_sampled_goal", "goal_selection_strategy", "copy_info_dict")
+"""What Stable-Baselines3's HerReplayBuffer has and no other buffer."""
+REWARDS_FIX = (
+    "put the wrapper around the bare environment, inside pdrm.wrap, or use `reward_weight`; the machine's rewards are "
+    "changed in its rules, and VecNormalize(env, norm_obs=False) scales both"
+)
 
 Observations = npt.NDArray[Any] | dict[str, npt.NDArray[Any]]
 """Of several rows: vectors, or what stands in each entry of a dictionary."""
@@ -123,8 +132,12 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         agent = _find_agent()
         self.enlarge = _check_enlarge(enlarge, agent)
         """Whether imagined rows come on top of those asked for; else they are part of them."""
+        if machine is None and not isinstance(observation_space, ProductBox | ProductDict):
+            _check_wrapped(agent)
         self._window = _find_window(observation_space, machine, k, depth)
         self.machine, self.view, self.counterfactuals = self._window.machine, self._window.view, int(counterfactuals)
+        if self.counterfactuals:
+            _check_wrappers(agent)
         self._quick = QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
@@ -225,11 +238,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         paid, own = record["reward"], record["environment_reward"]
         if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
             fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, and imagined rewards would not be changed"
-            fix = (
-                "put the wrapper around the bare environment, inside pdrm.wrap, or use `reward_weight`; the machine's rewards are "
-                "changed in its rules, and VecNormalize(env, norm_obs=False) scales both"
-            )
-            raise BadSetting(fault, fix=fix)
+            raise BadSetting(fault, fix=REWARDS_FIX)
         ended = record["environment_terminated"] or record["state"] in self.machine.final
         if done and not ended and not info.get("TimeLimit.truncated"):
             fault = "a wrapper outside pdrm.wrap ended the episode, and imagined ones would not end"
@@ -378,12 +387,14 @@ def _check_words(words: dict[str, Any]) -> None:
         raise WrongArguments(
             fault, fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer"
         )
-    own, theirs = (signature(kind.__init__).parameters for kind in (CounterfactualReplayBuffer, ReplayBuffer))
-    known = [name for name in {**own, **theirs} if name not in ("self", "args", "kwargs")]
+    theirs = signature(ReplayBuffer.__init__).parameters  # which the agent gives, all but one
     for word in words:
-        if word not in known:
+        if word in OF_HINDSIGHT:
+            fault = f"`{word}` is an argument of HerReplayBuffer, which imagines other goals; this buffer imagines other machine states"
+            raise WrongArguments(fault, fix=f"leave it out; known: {', '.join(f'`{one}`' for one in SETTINGS)}")
+        if word not in theirs:
             fault = f"`CounterfactualReplayBuffer` has no argument `{word}`"
-            raise WrongArguments(fault, fix=name_right_word(word, known))
+            raise WrongArguments(fault, fix=name_right_word(word, SETTINGS))
 
 
 def _find_agent() -> OffPolicyAlgorithm | None:
@@ -407,13 +418,35 @@ def _check_enlarge(enlarge: object, agent: OffPolicyAlgorithm | None) -> bool:
     return bool(enlarge)
 
 
+def _check_wrapped(agent: OffPolicyAlgorithm | None) -> None:
+    """Raise where the agent's environment is not one of `pdrm.wrap`."""
+    if agent is not None and agent.env is not None and not any(agent.env.env_is_wrapped(MachineEnv)):
+        fault = "the environment is not from pdrm.wrap: no machine watches it, and there is nothing to imagine"
+        fix = "give the agent pdrm.wrap(env, machine, labels, flatten=True), or leave `replay_buffer_class` out"
+        raise BadSetting(fault, fix=fix)
+
+
+def _check_wrappers(agent: OffPolicyAlgorithm | None) -> None:
+    """Raise where a wrapper outside `pdrm.wrap` changes rewards. Environments in other processes are not looked at: there it is noticed in
+    the first step whose reward was changed, as are wrappers of one's own."""
+    env = None if agent is None or agent.env is None else agent.env.unwrapped
+    for whole in getattr(env, "envs", ()):
+        one = whole
+        while isinstance(one, gymnasium.Wrapper) and not isinstance(one, MachineEnv):
+            if isinstance(one, CHANGE_REWARDS):
+                fault = f"{type(one).__name__}, outside pdrm.wrap, changes rewards, and imagined rewards would not be changed"
+                raise BadSetting(fault, fix=REWARDS_FIX)
+            one = one.env
+
+
 def _find_window(
     space: spaces.Space[Any], machine: MachineLike | None, k: int | str | None, depth: int | None
 ) -> Window:
     """What the observations of a space show: what it says itself, which what is given must not contradict."""
     if isinstance(space, spaces.Discrete):
         fault = "an observation that is one number shows no machine's part that could be replaced"
-        raise BadSetting(fault, fix="leave `discrete` out of pdrm.wrap; `flatten=True` makes it one vector")
+        fix = "use an environment of pdrm.wrap, and leave `discrete` out; `flatten=True` makes it one vector"
+        raise BadSetting(fault, fix=fix)
     if isinstance(space, ProductBox | ProductDict):
         window = Window(space.machine, space.view, space.depth)
         given = Window(
