@@ -158,7 +158,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 self._note(error, self._labelling.source_at_reset)
             raise
         self._observation, self._over = snapshot(observation) if self._compares else None, False
-        record = _record(paid, 0.0, False, self._state, self._stack, label, self._shows)
+        record = _record(paid, 0.0, 0.0, False, self._state, self._stack, label, self._shows)
         return seen, {**info, "machine": record}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
@@ -184,7 +184,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = self._weigh(_read_reward(reward))
+            own = _read_reward(reward)
+            counted = self._weigh(own)
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source) from None
@@ -194,9 +195,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise
         self._observation = snapshot(observation) if self._compares else None
         terminated = bool(terminated) and not self.ignore_end
-        record = _record(paid, own, terminated, state, stack, label, self._shows)
+        record = _record(paid, counted, own, terminated, state, stack, label, self._shows)
         self._over = terminated = terminated or state in self._final
-        total = own + paid
+        total = counted + paid
         if self._potential is not None:
             record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
             total += record["shaping"]
@@ -294,7 +295,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
     of an environment's Dict observation are seen; None: all but texts.
 
-    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays. ignore_end: whether an episode
+    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays; what the environment paid is in
+    `info["machine"]["own_reward"]` in any case. ignore_end: whether an episode
     goes on where the environment says `terminated`, for environments that can be stepped further; `truncated` always counts.
 
     shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
@@ -347,13 +349,22 @@ def _check_shaping(shaping: object) -> Shaping:
 
 
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
-    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None, shows: str
+    reward: float,
+    environment_reward: float,
+    own_reward: float,
+    ended: bool,
+    state: str,
+    stack: Stack,
+    label: Label | None,
+    shows: str,
 ) -> dict[str, Any]:
     """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
-    counts: weighted, and never ended where its end is ignored. `shows` says which machine is observed, and how."""
+    counts: weighted, and never ended where its end is ignored; `own_reward` is what the environment itself paid, before the weight.
+    `shows` says which machine is observed, and how."""
     return {
         "reward": reward,
         "environment_reward": environment_reward,
+        "own_reward": own_reward,
         "environment_terminated": ended,
         "state": state,
         "stack": stack,
