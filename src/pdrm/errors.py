@@ -797,7 +797,8 @@ class BadEnvironmentReward(PdrmError, code="E0903"):
 
 
 class EpisodeOver(PdrmError, code="E0904"):
-    """The episode has not begun, has terminated, or was broken off by an error: call `reset` before the next `step`."""
+    """The episode has not begun, has terminated, or was broken off: by an error, or because the same environment was wrapped twice and an
+    episode was begun in the other one. Call `reset` before the next `step`, and make an environment for each machine."""
 
 
 class StackTooHigh(PdrmError, code="E0905"):

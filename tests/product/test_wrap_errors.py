@@ -1,3 +1,4 @@
+import pickle
 from collections import deque
 
 import gymnasium
@@ -372,3 +373,23 @@ def test_environments_that_do_not_keep_to_gymnasiums_interface():
     env.reset()
     with pytest.raises(BadEnvironmentReward, match="paid None"):
         env.step(0)
+
+
+def test_one_environment_wrapped_twice_plays_one_episode_at_a_time():
+    base = corridor()
+    first, second = pdrm.wrap(base, COINS, shopping), pdrm.wrap(gymnasium.wrappers.TimeLimit(base, 9), COINS, shopping)
+    first.reset(seed=0)
+    first.step(0)
+    second.reset(seed=0)
+    with pytest.raises(
+        EpisodeOver, match=r"another machine on the same environment[^\n]*\n.*make an environment for each"
+    ):
+        first.step(0)
+    second.step(0)
+    first.reset(seed=0)
+    copied = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+    copied.step(0)
+    second.reset(seed=0)
+    copied.step(0)
+    with pytest.raises(CannotWrap, match="same environment"):
+        pdrm.wrap_vector([lambda: base] * 2, COINS, shopping)

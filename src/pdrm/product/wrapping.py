@@ -127,6 +127,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
         self._taken, self._over = 0, True
+        # One environment can be wrapped twice, for one after the other; kept with it is whose episode it plays.
+        self._turn: list[object] = vars(env.unwrapped).setdefault("_pdrm_turn", [None])
+        self._mine = object()
         self._check_not_final()
 
     @property
@@ -138,6 +141,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
         the environment."""
         self._over, self._taken = True, 0
+        self._turn[0] = self._mine
         observation, info = self._reset_environment(seed, options)
         self._check_info(info)
         self._state, self._stack, paid = self._quick.begin()
@@ -165,6 +169,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
         if self._over:
             raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
+        if self._turn[0] is not self._mine:
+            fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
+            fix = "make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)"
+            raise EpisodeOver(fault, fix=fix)
         before_step = None if self._remember is None else snapshot(self._remember(self.env))
         moved: Any = self.env.step(action)
         self._taken += 1
@@ -512,7 +520,13 @@ def wrap_vector(
     makers = [partial(_make, function, shared, labels, settings) for function in functions]
     if mode not in ("sync", "async"):
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
-    return (SyncVectorEnv if mode == "sync" else AsyncVectorEnv)(makers, autoreset_mode=autoreset)
+    if mode == "async":
+        return AsyncVectorEnv(makers, autoreset_mode=autoreset)
+    made = SyncVectorEnv(makers, autoreset_mode=autoreset)
+    if len({id(env.unwrapped) for env in made.envs}) < len(made.envs):
+        fix = "let each make its own: wrap_vector([lambda: gymnasium.make(…)] * 4, machine, labels)"
+        raise CannotWrap("two of the functions return the same environment, and episodes would mix", fix=fix)
+    return made
 
 
 def _make(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:
