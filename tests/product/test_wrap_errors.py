@@ -62,6 +62,31 @@ def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was()
     assert "labels_at_reset" in divided.value.__notes__[0]
 
 
+def test_what_info_does_not_have_is_said_in_wrap_and_in_tables():
+    def compares(_before, _action, _after, info):
+        return {"coin"} if info["before"] else set()
+
+    env = pdrm.wrap(corridor(), COINS, compares)
+    env.reset(seed=0)
+    with pytest.raises(KeyError) as raised:
+        env.step(0)
+    assert "give remember=" in raised.value.__notes__[1]
+    with pytest.raises(KeyError) as raised:
+        pdrm.from_gymnasium(corridor(), compares)
+    first, second = raised.value.__notes__
+    assert "`compares` at test_wrap_errors.py" in first
+    assert "for state 0, action 0, next state 0 of <" in first
+    assert "`env` alone" in second
+    with pytest.raises(ZeroDivisionError) as divided:
+        pdrm.from_gymnasium(corridor(), lambda *_: {1 / 0})
+    assert len(divided.value.__notes__) == 1
+    env = pdrm.wrap(corridor(), COINS, lambda *step: {step[3]["befor"]}, remember=lambda env: env.unwrapped.s)
+    env.reset(seed=0)
+    with pytest.raises(KeyError) as raised:
+        env.step(0)
+    assert len(raised.value.__notes__) == 1
+
+
 @pytest.mark.parametrize("source", ["info", "function"])
 def test_an_unknown_event_at_reset(source):
     labels_at_reset = None if source == "info" else lambda _, info: info["label"]
@@ -210,6 +235,9 @@ def test_two_machines_are_one_that_is_combined():
     for form in ({}, {"flatten": True}):
         with pytest.raises(CannotWrap, match=r"pdrm\.combine"):
             pdrm.wrap(gymnasium.wrappers.TimeLimit(once, 9), "letter", shopping, **form)
+    with pytest.raises(CannotWrap) as refused:
+        pdrm.wrap(once, COINS, shopping)
+    assert str(once.env) in refused.value.fix
     both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
     assert pdrm.wrap(once.env, both, shopping).machine == both
 
@@ -230,6 +258,12 @@ def test_functions_that_take_something_else_are_refused():
             pdrm.wrap(corridor(), COINS, shopping, remember=remember)
     with pytest.raises(BadSetting, match="leave `remember` out"):
         pdrm.wrap(Script([None, A]), "letter", "info", remember=lambda env: env)
+
+
+@pytest.mark.parametrize("given", [{"flatten": "yes"}, {"discrete": 1}, {"flatten": None}], ids=str)
+def test_what_is_no_flag(given):
+    with pytest.raises(BadSetting, match="must be True or False"):
+        pdrm.wrap(corridor(), COINS, shopping, **given)
 
 
 @pytest.mark.parametrize(

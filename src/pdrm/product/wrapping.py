@@ -271,6 +271,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _note(self, error: Exception, source: str) -> None:
         """Say where an error of somebody else's function came from; it stays as it is, with its traceback."""
         error.add_note(f"pdrm: raised in {source}, at {self._when()}")
+        if isinstance(error, KeyError) and error.args == ("before",) and self._remember is None:
+            error.add_note('pdrm: `info["before"]` is what `remember` returned: give remember=lambda env: …')
 
 
 @explain_arguments
@@ -397,7 +399,9 @@ def _check_bare(env: object) -> None:
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):
-            fix = "give one machine, pdrm.combine([one, other]), to the environment inside, which is the `env` of this one's"
+            fix = (
+                f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
+            )
             raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
         inner = inner.env
 
