@@ -39,6 +39,7 @@ CALLS = {
     "Env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
+    **dict.fromkeys(("wrap_env", "wrapper", "Wrapper"), "pdrm.wrap(env, machine, labels)"),
     "reproduce": "pdrm reproduce, on the command line",
     "claims": "pdrm claims, on the command line",
     "doctor": "pdrm doctor, on the command line",
