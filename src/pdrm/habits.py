@@ -55,7 +55,7 @@ TRAINING = ("learn", "train", "fit")
 OF_AGENTS = (*TRAINING, "predict", "act", "save", "load", "evaluate")
 """What the agents of other libraries have."""
 OF_POLICIES = {
-    "predict": "action = policy.act(observation)",
+    "predict": "action = policy.act(observation); run.evaluate(episodes=100) does what evaluate_policy does",
     "q_values": "policy.values(state, machine_state, stack), of a table",
     "q_value": "policy.values(state, machine_state, stack), of a table",
     **dict.fromkeys(TRAINING, "run = pdrm.train(task, agent) trains, and run.policy is what was learnt"),

@@ -177,7 +177,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         moved: Any = self.env.step(action)
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
-        if not isinstance(moved, tuple | list) or len(moved) != 5:
+        if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(moved) != 5:  # the first is quick
             raise _refuse_step(self.env, moved)
         observation, reward, terminated, truncated, info = moved
         self._check_info(info)
@@ -248,7 +248,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return observation, info
 
     def _check_info(self, info: object) -> None:
-        if not isinstance(info, Mapping):
+        if type(info) is not dict and not isinstance(info, Mapping):  # the first is quick
             fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
             raise BadEnvironment(fault, fix="return {} where there is nothing to tell")
         if "machine" in info:
