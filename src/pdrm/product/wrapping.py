@@ -474,7 +474,11 @@ def _suggest(env: object) -> str:
     if callable(env) and not isinstance(env, type):
         return f"call it, if it makes one: {getattr(env, '__name__', 'make')}()"
     old = any(kind.__module__.partition(".")[0] == "gym" for kind in type(env).__mro__)
-    return OLD_GYM if old else "wrap an environment that follows Gymnasium's interface"
+    return (
+        f"{OLD_GYM}, or GymV26CompatibilityV0 from Gym 0.26 on"
+        if old
+        else "wrap an environment that follows Gymnasium's interface"
+    )
 
 
 def _check_remember(
