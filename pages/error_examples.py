@@ -68,6 +68,10 @@ EXAMPLES = {
     "E0906": LAKE
     + 'done = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : eps, # / #, 1")\n'
     "pdrm.wrap(lake, done, lambda *_: set()).reset(seed=0)",
+    "E0907": LAKE
+    + TASK
+    + 'Old = type("Old", (gymnasium.Wrapper,), {"step": lambda self, action: self.env.step(action)[:4]})\n'
+    "env = pdrm.wrap(Old(lake), tiny, lambda *_: set())\nenv.reset(seed=0)\nenv.step(0)",
     "E1001": "pdrm check-k maze-5x5 --height 30 --rule block --memory 0.0001",
     "E1002": 'from pathlib import Path\ntask = "events A B C\\nstack # X\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : {A}, z / X z, 0\\nu -> v : {B}, z / z, 0\\n"\n'
     'task += "v -> v : eps, X / eps, 1\\nv -> f : eps, # / #, 1"\nPath("task.pdrm").write_text(task)\npdrm check-k letter --machine task.pdrm',

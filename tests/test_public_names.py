@@ -215,6 +215,7 @@ def test_what_is_not_at_the_front_door_is_answered_with_a_call_that_is_right():
         ("Domain", "pdrm.load_domain("),
         ("evaluat", "run.evaluate("),
         ("Cprm", "`CpRM`"),
+        ("wrap_env", "pdrm.wrap(env, machine, labels)"),
     ):
         with pytest.raises(AttributeError) as raised:
             getattr(pdrm, name)

@@ -36,12 +36,15 @@ class PdrmError(Exception):
         super().__init_subclass__()
         cls.code = code
 
-    def __init__(self, message: str, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.where = where
-        self.fix = fix
-        self.word = word
+    def __init__(self, message: str | PdrmError, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
+        said = message
+        if isinstance(message, PdrmError):  # as Gymnasium raises again what another process raised
+            said, where, fix, word = message.message, message.where, message.fix, message.word
+        super().__init__(said)
+        self.message: str = str(said)
+        self.where: Where | None = where
+        self.fix: str = fix
+        self.word: str = word
         """The offending word, so that a reader can point at it in the text."""
 
     @property
@@ -87,7 +90,9 @@ class Interrupted(KeyboardInterrupt):
 class SeveralErrors(PdrmError, code="E0001"):
     """One text can hold several faults; they are reported together, each with its own code."""
 
-    def __init__(self, errors: Sequence[PdrmError]) -> None:
+    def __init__(self, errors: Sequence[PdrmError] | SeveralErrors) -> None:
+        if isinstance(errors, SeveralErrors):
+            errors = errors.errors
         super().__init__(f"{len(errors)} errors", where=errors[0].where)
         self._errors = tuple(errors)
 
@@ -533,7 +538,7 @@ WARNINGS = {
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
     "W0610": "None of the last tests of a deep agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings are made for such tasks; more steps, another agent or a table (`cprm`) may help.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
-    "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers. So does, in a dictionary, a `float32` Box: `gymnasium.wrappers.TransformObservation` around the bare environment, with the new space.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
@@ -563,10 +568,15 @@ class TaskWarning(UserWarning):
 
 def warn_caller(warning: UserWarning) -> None:
     """Warn of the line that called the package, however deep in the package the fault was found."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdrm":
+    warnings.warn(warning, stacklevel=count_to_caller())
+
+
+def count_to_caller() -> int:
+    """The `stacklevel` with which the function that asks warns of the line that called the package, past the wrappers of Gymnasium."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pdrm", "gymnasium"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(warning, stacklevel=level)
+    return level
 
 
 class EarlyAcceptance(TaskWarning):
@@ -608,7 +618,7 @@ class SmallImage(UserWarning):
 
     >>> print(SmallImage("image", (7, 7, 3)))
     warning[W0611]: Stable-Baselines3's MultiInputPolicy takes `image`, of shape (7, 7, 3), for a picture; its convolutions need 36 by 36 pixels
-      fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]
+      fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]; to keep it as numbers in a dictionary, make it a float32 Box with gymnasium.wrappers.TransformObservation, inside pdrm.wrap
     """
 
     code = "W0611"
@@ -618,7 +628,9 @@ class SmallImage(UserWarning):
         super().__init__(f"Stable-Baselines3's MultiInputPolicy {picture}")
 
     def __str__(self) -> str:
-        return f'{Finding(self.code, str(self.args[0]))}\n  fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]'
+        fix = 'pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]; to keep it as numbers in a dictionary, make it a '
+        float_box = "float32 Box with gymnasium.wrappers.TransformObservation, inside pdrm.wrap"
+        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}{float_box}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):
@@ -797,7 +809,8 @@ class BadEnvironmentReward(PdrmError, code="E0903"):
 
 
 class EpisodeOver(PdrmError, code="E0904"):
-    """The episode has not begun, has terminated, or was broken off by an error: call `reset` before the next `step`."""
+    """The episode has not begun, has terminated, or was broken off: by an error, or because the same environment was wrapped twice and an
+    episode was begun in the other one. Call `reset` before the next `step`, and make an environment for each machine."""
 
 
 class StackTooHigh(PdrmError, code="E0905"):
@@ -809,6 +822,12 @@ class StackTooHigh(PdrmError, code="E0905"):
 class FinishedAtReset(PdrmError, code="E0906"):
     """The machine reached a final state before the first action, by silent moves or by the label at reset. Such an episode
     has no step in which it could end, and `reset` has no way to say that it is over."""
+
+
+class BadEnvironment(PdrmError, code="E0907"):
+    """An environment does not keep to Gymnasium's interface: its spaces are `observation_space` and `action_space`, `reset` takes `seed`
+    and `options` and returns `(observation, info)`, `step` returns `(observation, reward, terminated, truncated, info)`, and `info` is
+    a dictionary. Those of the old Gym return the observation alone and four values; `shimmy.GymV21CompatibilityV0` translates them."""
 
 
 class ProductTooLarge(PdrmError, code="E1001"):

@@ -39,6 +39,7 @@ CALLS = {
     "Env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
+    **dict.fromkeys(("wrap_env", "wrapper", "Wrapper"), "pdrm.wrap(env, machine, labels)"),
     "reproduce": "pdrm reproduce, on the command line",
     "claims": "pdrm claims, on the command line",
     "doctor": "pdrm doctor, on the command line",
@@ -54,7 +55,7 @@ TRAINING = ("learn", "train", "fit")
 OF_AGENTS = (*TRAINING, "predict", "act", "save", "load", "evaluate")
 """What the agents of other libraries have."""
 OF_POLICIES = {
-    "predict": "action = policy.act(observation)",
+    "predict": "action = policy.act(observation); run.evaluate(episodes=100) does what evaluate_policy does",
     "q_values": "policy.values(state, machine_state, stack), of a table",
     "q_value": "policy.values(state, machine_state, stack), of a table",
     **dict.fromkeys(TRAINING, "run = pdrm.train(task, agent) trains, and run.policy is what was learnt"),

@@ -36,6 +36,7 @@ def test_an_error_is_made_again():
             assert parts(other) == parts(error)
             assert str(other) == str(error)
             assert other.errors == (other,)
+            assert str(kind(error)) == str(error), "raised again, as Gymnasium's vector environments do"
 
 
 def test_several_errors_are_made_again():
@@ -46,3 +47,8 @@ def test_several_errors_are_made_again():
         assert type(other) is SeveralErrors
         assert [parts(fault) for fault in other.errors] == [parts(fault) for fault in faults]
         assert (parts(other), str(other)) == (parts(error), str(error))
+
+
+def test_several_errors_are_raised_again():
+    several = SeveralErrors([BadSetting("one", fix="do"), BadSetting("other")])
+    assert str(SeveralErrors(several)) == str(several)

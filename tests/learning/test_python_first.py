@@ -12,6 +12,9 @@ import pdrm
 from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadSetting, NotHere, TaskWarning, UnknownChoice, WrongKind
+from pdrm.learning.evaluation import Moment
+from pdrm.learning.replays import Replay
+from pdrm.machines.configurations import Configuration
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
 SHORT = {"episodes": 200, "k": 0}
@@ -41,6 +44,15 @@ def test_machine_success_and_seeds_are_given_as_on_the_command_line(world):
         pdrm.train(world, machine=TASK, success="home")
     with pytest.raises(BadSetting, match="called `discount` here"):
         pdrm.train(world, pdrm.QLearning(), machine=TASK, gamma=0.9)
+
+
+def test_a_replay_shows_rewards_that_people_read(world):
+    here = Configuration("go", ("#",))
+    moments = [Moment(0, here, 0, frozenset(), 0.05, -0.2), Moment(0, here, 0, frozenset(), 1e-10)]
+    shown = str(Replay(pdrm.Task(world, TASK), moments))
+    assert str(moments[0].reward) == "-0.15000000000000002"
+    assert "reward -0.15   total -0.15" in shown
+    assert "reward 1e-10" in shown
 
 
 def test_a_replay_shows_both_rewards(world, tmp_path):

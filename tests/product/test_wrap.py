@@ -42,6 +42,7 @@ def test_an_episode_of_letter():
         "machine": {
             "reward": 1.0,
             "environment_reward": 0.5,
+            "own_reward": 0.5,
             "environment_terminated": False,
             "state": "u2",
             "stack": ("#",),
@@ -299,6 +300,12 @@ def test_the_environments_reward_and_end_can_be_switched_off():
     assert play()[0] == [(0, False), (0, False), (3, True)]
     assert play(reward_weight=0)[0] == [(0, False), (0, False), (2, True)]
     assert play(reward_weight=-0.5)[0] == [(0, False), (0, False), (1.5, True)]
+    for weight in (0, -0.5, 1):
+        env = pdrm.wrap(Room(), TRIP, watch_room, reward_weight=weight)
+        assert env.reset()[1]["machine"]["own_reward"] == 0
+        paid = [env.step(1)[4]["machine"] for _ in range(3)]
+        assert [one["own_reward"] for one in paid] == [0, 0, 1], "what the environment paid, whatever it counts"
+        assert [one["environment_reward"] for one in paid] == [0, 0, weight]
     steps, env = play(reward_weight=0, ignore_end=True)
     assert steps == [(0, False), (0, False), (2, False)], "the environment says that it ended, and goes on"
     *_, reward, terminated, _, info = env.step(1)

@@ -61,8 +61,11 @@ def test_a_task_drawn_as_text_shows_the_state_and_the_stack_of_its_machine():
     assert picture.render().shape[-1] == 3
     silent = pdrm.Task("maze-5x5").env()
     silent.reset(seed=0)
-    with pytest.warns(UserWarning, match=r'task\.env\(render_mode="ansi"\)'):
-        assert silent.render() is None
+    limited = gymnasium.wrappers.TimeLimit(silent, 9)
+    for one in (silent, limited, silent.unwrapped):
+        with pytest.warns(UserWarning, match=r'task\.env\(render_mode="ansi"\)') as warned:
+            assert one.render() is None
+        assert warned[0].filename == __file__, "it points at the user's line"
 
 
 def test_environments_of_others_are_drawn_with_the_machine_under_them():

@@ -1,3 +1,4 @@
+import pickle
 from collections import deque
 
 import gymnasium
@@ -8,6 +9,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import pdrm
 from pdrm.errors import (
+    BadEnvironment,
     BadEnvironmentReward,
     BadLabel,
     BadSetting,
@@ -58,6 +60,31 @@ def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was()
     with pytest.raises(ZeroDivisionError) as divided:
         env.reset(seed=0)
     assert "labels_at_reset" in divided.value.__notes__[0]
+
+
+def test_what_info_does_not_have_is_said_in_wrap_and_in_tables():
+    def compares(_before, _action, _after, info):
+        return {"coin"} if info["before"] else set()
+
+    env = pdrm.wrap(corridor(), COINS, compares)
+    env.reset(seed=0)
+    with pytest.raises(KeyError) as raised:
+        env.step(0)
+    assert "give remember=" in raised.value.__notes__[1]
+    with pytest.raises(KeyError) as raised:
+        pdrm.from_gymnasium(corridor(), compares)
+    first, second = raised.value.__notes__
+    assert "`compares` at test_wrap_errors.py" in first
+    assert "for state 0, action 0, next state 0 of <" in first
+    assert "`env` alone" in second
+    with pytest.raises(ZeroDivisionError) as divided:
+        pdrm.from_gymnasium(corridor(), lambda *_: {1 / 0})
+    assert len(divided.value.__notes__) == 1
+    env = pdrm.wrap(corridor(), COINS, lambda *step: {step[3]["befor"]}, remember=lambda env: env.unwrapped.s)
+    env.reset(seed=0)
+    with pytest.raises(KeyError) as raised:
+        env.step(0)
+    assert len(raised.value.__notes__) == 1
 
 
 @pytest.mark.parametrize("source", ["info", "function"])
@@ -172,6 +199,8 @@ def test_what_is_no_environment():
         pdrm.wrap("FrozenLake-v1", COINS, shopping)
     with pytest.raises(CannotWrap, match="interface"):
         pdrm.wrap(object(), COINS, shopping)
+    with pytest.raises(CannotWrap, match="shimmy"):
+        pdrm.wrap(type("Old", (), {"__module__": "gym.envs.toy"})(), COINS, shopping)
     for given, fix in (
         (DummyVecEnv([corridor]), r"make_vec_env\(lambda: pdrm.wrap"),
         (Script, r"Script\(\)"),
@@ -206,6 +235,9 @@ def test_two_machines_are_one_that_is_combined():
     for form in ({}, {"flatten": True}):
         with pytest.raises(CannotWrap, match=r"pdrm\.combine"):
             pdrm.wrap(gymnasium.wrappers.TimeLimit(once, 9), "letter", shopping, **form)
+    with pytest.raises(CannotWrap) as refused:
+        pdrm.wrap(once, COINS, shopping)
+    assert str(once.env) in refused.value.fix
     both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
     assert pdrm.wrap(once.env, both, shopping).machine == both
 
@@ -226,6 +258,12 @@ def test_functions_that_take_something_else_are_refused():
             pdrm.wrap(corridor(), COINS, shopping, remember=remember)
     with pytest.raises(BadSetting, match="leave `remember` out"):
         pdrm.wrap(Script([None, A]), "letter", "info", remember=lambda env: env)
+
+
+@pytest.mark.parametrize("given", [{"flatten": "yes"}, {"discrete": 1}, {"flatten": None}], ids=str)
+def test_what_is_no_flag(given):
+    with pytest.raises(BadSetting, match="must be True or False"):
+        pdrm.wrap(corridor(), COINS, shopping, **given)
 
 
 @pytest.mark.parametrize(
@@ -304,3 +342,88 @@ def test_an_observation_that_cannot_be_read_is_not_blamed_on_the_labelling():
 def test_what_is_no_view_is_refused():
     with pytest.raises(BadSetting, match="is not a view of the stack"):
         Window(COINS, "top")
+
+
+class Nothing(gymnasium.Env):
+    """An environment of which parts are missing or old."""
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+
+class Plays(Nothing):
+    began, moved = (0, {}), (0, 0.0, False, False, {})
+
+    def __init__(self, **told):
+        vars(self).update(told)
+
+    def reset(self, **_given):
+        return self.began
+
+    def step(self, _action):
+        return self.moved
+
+
+class Unseeded(Plays):
+    def reset(self):
+        return self.began
+
+
+class Stumbles(Plays):
+    def reset(self, **_given):
+        return len(self.began[0])
+
+
+def test_environments_that_do_not_keep_to_gymnasiums_interface():
+    def wrap(env):
+        return pdrm.wrap(env, "letter", lambda *_: set())
+
+    with pytest.raises(BadEnvironment, match=r"has no `reset` of its own\n.*return observation, \{\}"):
+        wrap(Nothing())
+    for name in ("observation_space", "action_space"):
+        with pytest.raises(BadEnvironment, match=f"has no `{name}`"):
+            wrap(gymnasium.wrappers.TimeLimit(Plays(**{name: None}), 9))
+    for began, said in ((None, "returned None"), (0, "only an observation"), ((0, 1), "something else")):
+        with pytest.raises(
+            BadEnvironment, match=rf"`reset` of .*Plays.*{said}; Gymnasium's returns \(observation, info\)"
+        ):
+            wrap(Plays(began=began)).reset()
+    with pytest.raises(BadEnvironment, match=r"`reset` of .*Unseeded.* does not take `seed`[^\n]*\n.*shimmy"):
+        wrap(gymnasium.wrappers.TimeLimit(Unseeded(), 9)).reset(seed=1)
+    with pytest.raises(TypeError, match="len"):
+        wrap(Stumbles()).reset()
+    for moved, said in (
+        ((0, 0.0, False, {}), r"returned 4 values; .*\n.*`done` of the old Gym is `terminated`"),
+        (None, "returned None"),
+        ((0, 0.0, False, False, None), "the info of"),
+    ):
+        env = wrap(Plays(moved=moved))
+        env.reset()
+        with pytest.raises(BadEnvironment, match=said):
+            env.step(0)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
+    env = wrap(Plays(moved=(0, None, False, False, {})))
+    env.reset()
+    with pytest.raises(BadEnvironmentReward, match="paid None"):
+        env.step(0)
+
+
+def test_one_environment_wrapped_twice_plays_one_episode_at_a_time():
+    base = corridor()
+    first, second = pdrm.wrap(base, COINS, shopping), pdrm.wrap(gymnasium.wrappers.TimeLimit(base, 9), COINS, shopping)
+    first.reset(seed=0)
+    first.step(0)
+    second.reset(seed=0)
+    with pytest.raises(
+        EpisodeOver, match=r"another machine on the same environment[^\n]*\n.*make an environment for each"
+    ):
+        first.step(0)
+    second.step(0)
+    first.reset(seed=0)
+    copied = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+    copied.step(0)
+    second.reset(seed=0)
+    copied.step(0)
+    with pytest.raises(CannotWrap, match="same environment"):
+        pdrm.wrap_vector([lambda: base] * 2, COINS, shopping)

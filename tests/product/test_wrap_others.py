@@ -180,6 +180,15 @@ def test_dqn_learns_to_unwind_in_minigrid():
     assert total > 2, "left, forward, right, forward pays 3; random play about -1"
 
 
+def as_floats(room):
+    """The way that the warning of small images names: the image as numbers that nobody takes for a picture."""
+    image = gymnasium.spaces.Box(0, 255, room.observation_space["image"].shape, np.float32)
+    space = gymnasium.spaces.Dict({**room.observation_space.spaces, "image": image})
+    return gymnasium.wrappers.TransformObservation(
+        room, lambda seen: {**seen, "image": seen["image"].astype(np.float32)}, space
+    )
+
+
 @pytest.mark.usefixtures("torch_alone")
 def test_agents_of_stable_baselines_take_dictionaries():
     sb3 = pytest.importorskip("stable_baselines3")
@@ -189,6 +198,10 @@ def test_agents_of_stable_baselines_take_dictionaries():
         env = pdrm.wrap(limited, TRIP, watch_room, **form)
         assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
     assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SmallImage)
+        env = pdrm.wrap(as_floats(gymnasium.wrappers.TimeLimit(Room(), 9)), TRIP, watch_room)
+    assert sb3.DQN("MultiInputPolicy", env, **small).learn(20).num_timesteps == 20
 
 
 def test_stable_baselines_own_vectors():
@@ -213,7 +226,7 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
         room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)
     )
     monkeypatch.setitem(sys.modules, "stable_baselines3", pdrm)
-    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)"):
+    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*TransformObservation"):
         pdrm.wrap(room, UNWIND, turns)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

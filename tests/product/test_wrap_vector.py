@@ -107,7 +107,7 @@ def test_an_error_in_another_process_arrives():
     envs = pdrm.product.wrap_vector([corridor], COINS, lambda *_: {"coyn"}, mode="async")
     try:
         envs.reset()
-        with pytest.raises(UnknownEvent, match="coyn"):
+        with pytest.raises(UnknownEvent, match=r"^error\[E0202\]: event `coyn`"):
             envs.step(np.zeros(1, int))
     finally:
         envs.close(terminate=True)

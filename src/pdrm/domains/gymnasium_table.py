@@ -151,13 +151,26 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
 
 @contextmanager
 def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int], Label]]:  # noqa: ANN401
-    """A function that labels a step, with the environment where the step leads: `info["env"]` is, as for `pdrm.wrap`, after it."""
+    """A function that labels a step, with the environment where the step leads: `info["env"]` is, as for `pdrm.wrap`, after it. An error
+    of the labelling function stays as it is, and a note says for which step."""
     bare = getattr(env, "unwrapped", env)
     before = getattr(bare, "s", None)  # where Gymnasium's environments with a table have their state
 
     def label(state: int, action: int, there: int) -> Label:
         bare.s = there
-        return _call(labels, state, action, there, {"env": env})
+        try:
+            events = labels(state, action, there, {"env": env})
+        except Exception as error:
+            step = f"for state {state}, action {action}, next state {there}"
+            error.add_note(
+                f"pdrm: raised in the labelling function {name_function(labels)} (`labels`), {step} of {env}"
+            )
+            if isinstance(error, KeyError):
+                error.add_note(
+                    "pdrm: from_gymnasium reads a table, and its `info` has `env` alone; the state before the step is an argument"
+                )
+            raise
+        return _read_events(events, state, action, there)
 
     try:
         yield label
@@ -172,9 +185,8 @@ def _name_states(given: Sequence[str] | Callable[[int], str] | None, count: int)
     return [str(state) for state in range(count)] if given is None else given
 
 
-def _call(labels: Labelling, state: int, action: int, there: int, info: dict[str, Any]) -> Label:
-    """The label that the labelling function gives to a step."""
-    events = labels(state, action, there, info)
+def _read_events(events: object, state: int, action: int, there: int) -> Label:
+    """The label that the labelling function gave to a step."""
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise BadDomainSetting(
             f"the labelling function returned {events!r} for state {state}, action {action}, next state {there}",

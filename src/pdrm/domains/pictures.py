@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
 from pdrm.domains.water import BALLS, Water, WaterWorld
+from pdrm.errors import count_to_caller
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -186,9 +187,8 @@ def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
 
     if mode is None:
         ways = f'task.env(render_mode="{example}"), or gymnasium.make(…, render_mode="{example}")'
-        gymnasium.logger.warn(
-            f"nothing is drawn without a render_mode: give one when you make it, {ways}", stacklevel=3
-        )
+        said = f"nothing is drawn without a render_mode: give one when you make it, {ways}"
+        gymnasium.logger.warn(said, stacklevel=count_to_caller())
         return False
     if not begun:
         raise gymnasium.error.ResetNeeded("call reset before render")

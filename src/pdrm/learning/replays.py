@@ -147,14 +147,18 @@ class Replay:
         moment = self.moments[number]
         action = "" if moment.action is None else self.task.finite.actions[moment.action]
         label = "none" if moment.label is None else label_text(moment.label)
-        both = f"  machine {number_text(moment.machine_reward)}   environment {number_text(moment.environment_reward)}"
+        paid, by_machine, by_environment = (
+            number_text(float(f"{one:.12g}"))
+            for one in (moment.reward, moment.machine_reward, moment.environment_reward)
+        )
+        both = f"  machine {by_machine}   environment {by_environment}"
         pays = any(one.environment_reward for one in self.moments)
         return [
             f"step {number} of {len(self) - 1}   {action}".rstrip(),
             *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
             f"label  {label}",
             f"state  {moment.configuration.state}",
-            f"reward {number_text(moment.reward)}   total {gained:g}",
+            f"reward {paid}   total {gained:g}",
             *([both] if pays else []),
         ]
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from pdrm.domains.gymnasium_table import check_flag
 from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.language.writer import to_text
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -376,6 +377,10 @@ class Observing:
     """As one number."""
     keys: tuple[str, ...] | None = None
     """Which entries of an environment's dictionary are seen; None: all but texts."""
+
+    def __post_init__(self) -> None:
+        check_flag("flatten", self.flatten)
+        check_flag("discrete", self.discrete)
 
     def form(self, environment: spaces.Space[Any], machine: PushdownRewardMachine) -> Form:
         """The form for an environment's observations and a machine."""

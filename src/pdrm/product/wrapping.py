@@ -14,7 +14,7 @@ sub-environment from outside.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from math import isfinite
@@ -28,6 +28,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
 from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
+    BadEnvironment,
     BadEnvironmentReward,
     BadSetting,
     CannotWrap,
@@ -86,6 +87,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     ) -> None:
         _check_order(env, machine, labels)
         _check_bare(env)
+        _check_interface(env)
         # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
         # something that cannot be.
         RecordConstructorArgs.__init__(
@@ -125,6 +127,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
         self._taken, self._over = 0, True
+        # One environment can be wrapped twice, for one after the other; kept with it is whose episode it plays.
+        self._turn: list[object] = vars(env.unwrapped).setdefault("_pdrm_turn", [None])
+        self._mine = object()
         self._check_not_final()
 
     @property
@@ -136,7 +141,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
         the environment."""
         self._over, self._taken = True, 0
-        observation, info = self.env.reset(seed=seed, options=options)
+        self._turn[0] = self._mine
+        observation, info = self._reset_environment(seed, options)
         self._check_info(info)
         self._state, self._stack, paid = self._quick.begin()
         label, read = None, False
@@ -156,17 +162,24 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 self._note(error, self._labelling.source_at_reset)
             raise
         self._observation, self._over = snapshot(observation) if self._compares else None, False
-        record = _record(paid, 0.0, False, self._state, self._stack, label, self._shows)
+        record = _record(paid, 0.0, 0.0, False, self._state, self._stack, label, self._shows)
         return seen, {**info, "machine": record}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
         if self._over:
             raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
+        if self._turn[0] is not self._mine:
+            fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
+            fix = "make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)"
+            raise EpisodeOver(fault, fix=fix)
         before_step = None if self._remember is None else snapshot(self._remember(self.env))
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        moved: Any = self.env.step(action)
         self._taken += 1
         self._over = True  # until the machine has followed: after an error between the two they are out of step
+        if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(moved) != 5:  # the first is quick
+            raise _refuse_step(self.env, moved)
+        observation, reward, terminated, truncated, info = moved
         self._check_info(info)
         read = False
         try:
@@ -179,7 +192,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = self._weigh(float(reward))
+            own = _read_reward(reward)
+            counted = self._weigh(own)
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
             raise self._locate(error, self._labelling.source) from None
@@ -189,9 +203,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise
         self._observation = snapshot(observation) if self._compares else None
         terminated = bool(terminated) and not self.ignore_end
-        record = _record(paid, own, terminated, state, stack, label, self._shows)
+        record = _record(paid, counted, own, terminated, state, stack, label, self._shows)
         self._over = terminated = terminated or state in self._final
-        total = own + paid
+        total = counted + paid
         if self._potential is not None:
             record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
             total += record["shaping"]
@@ -215,7 +229,28 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return reward
         return self.reward_weight * reward if self.reward_weight else 0.0
 
-    def _check_info(self, info: dict[str, Any]) -> None:
+    def _reset_environment(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        """What the environment's own `reset` returned, if it is what Gymnasium's returns."""
+        try:
+            began: Any = self.env.reset(seed=seed, options=options)
+        except TypeError:
+            if (one := _find_old_reset(self.env)) is None:
+                raise
+            fault = f"`reset` of {one} does not take `seed` and `options`, which Gymnasium's takes"
+            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}") from None
+        if not isinstance(began, tuple | list) or len(began) != 2 or not isinstance(began[1], Mapping):
+            shown = (
+                "None" if began is None else "only an observation" if not isinstance(began, tuple) else "something else"
+            )
+            fault = f"`reset` of {self.env} returned {shown}; Gymnasium's returns (observation, info)"
+            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}")
+        observation, info = began
+        return observation, info
+
+    def _check_info(self, info: object) -> None:
+        if type(info) is not dict and not isinstance(info, Mapping):  # the first is quick
+            fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
+            raise BadEnvironment(fault, fix="return {} where there is nothing to tell")
         if "machine" in info:
             raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
 
@@ -236,6 +271,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _note(self, error: Exception, source: str) -> None:
         """Say where an error of somebody else's function came from; it stays as it is, with its traceback."""
         error.add_note(f"pdrm: raised in {source}, at {self._when()}")
+        if isinstance(error, KeyError) and error.args == ("before",) and self._remember is None:
+            error.add_note('pdrm: `info["before"]` is what `remember` returned: give remember=lambda env: …')
 
 
 @explain_arguments
@@ -268,7 +305,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
     of an environment's Dict observation are seen; None: all but texts.
 
-    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays. ignore_end: whether an episode
+    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays; what the environment paid is in
+    `info["machine"]["own_reward"]` in any case. ignore_end: whether an episode
     goes on where the environment says `terminated`, for environments that can be stepped further; `truncated` always counts.
 
     shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
@@ -321,13 +359,22 @@ def _check_shaping(shaping: object) -> Shaping:
 
 
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
-    reward: float, environment_reward: float, ended: bool, state: str, stack: Stack, label: Label | None, shows: str
+    reward: float,
+    environment_reward: float,
+    own_reward: float,
+    ended: bool,
+    state: str,
+    stack: Stack,
+    label: Label | None,
+    shows: str,
 ) -> dict[str, Any]:
     """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
-    counts: weighted, and never ended where its end is ignored. `shows` says which machine is observed, and how."""
+    counts: weighted, and never ended where its end is ignored; `own_reward` is what the environment itself paid, before the weight.
+    `shows` says which machine is observed, and how."""
     return {
         "reward": reward,
         "environment_reward": environment_reward,
+        "own_reward": own_reward,
         "environment_terminated": ended,
         "state": state,
         "stack": stack,
@@ -352,9 +399,64 @@ def _check_bare(env: object) -> None:
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):
-            fix = "give one machine, pdrm.combine([one, other]), to the environment inside, which is the `env` of this one's"
+            fix = (
+                f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
+            )
             raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
         inner = inner.env
+
+
+STEP_GIVES = ("observation", "reward", "terminated", "truncated", "info")
+RESET_FIX = "def reset(self, *, seed=None, options=None): super().reset(seed=seed); …; return observation, {}"
+OLD_GYM = "for an environment of the old Gym: shimmy.GymV21CompatibilityV0(env=env)"
+"""What to do about environments that were written before Gymnasium."""
+
+
+def _check_interface(env: gymnasium.Env[Any, Any]) -> None:
+    """Raise unless the environment has spaces, and a `reset` and a `step` of its own."""
+    bare = env.unwrapped
+    for name in ("observation_space", "action_space"):
+        if not isinstance(getattr(env, name, None), gymnasium.Space):
+            fault = f"{env} has no `{name}` that is a space of Gymnasium"
+            fix = f"set it in `__init__`, such as self.{name} = gymnasium.spaces.Discrete(4)"
+            raise BadEnvironment(fault, fix=fix)
+    for name, fix in (("reset", RESET_FIX), ("step", f"def step(self, action): …; return {', '.join(STEP_GIVES)}")):
+        if getattr(getattr(bare, name, None), "__func__", None) is getattr(gymnasium.Env, name):
+            raise BadEnvironment(f"{bare} has no `{name}` of its own", fix=fix)
+
+
+def _find_old_reset(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any] | None:
+    """The wrapper or environment whose `reset` cannot be called as Gymnasium's; None: there is none."""
+    one: Any = env
+    while True:
+        try:
+            signature(one.reset).bind(seed=None, options=None)
+        except TypeError:
+            found: gymnasium.Env[Any, Any] = one
+            return found
+        if not isinstance(one, gymnasium.Wrapper):
+            return None
+        one = one.env
+
+
+def _refuse_step(env: gymnasium.Env[Any, Any], moved: object) -> BadEnvironment:
+    """The error that a step did not return what Gymnasium's does."""
+    values = len(moved) if isinstance(moved, tuple | list) else 0
+    shown = f"{values} values" if values else str(moved)[:60]
+    right = f"({', '.join(STEP_GIVES)})"
+    fix = f"return {right}"
+    if values == 4:
+        fix += f"; `done` of the old Gym is `terminated`, or `truncated` where a limit cut the episode off; {OLD_GYM}"
+    return BadEnvironment(f"`step` of {env} returned {shown}; Gymnasium's returns {right}", fix=fix)
+
+
+def _read_reward(reward: Any) -> float:  # noqa: ANN401 - any environment's
+    try:
+        return float(reward)
+    except (TypeError, ValueError):
+        raise BadEnvironmentReward(
+            f"the environment paid {str(reward)[:60]}", fix="rewards are finite numbers"
+        ) from None
 
 
 def _suggest(env: object) -> str:
@@ -371,7 +473,12 @@ def _suggest(env: object) -> str:
         return f"make one: {env.__name__}()"
     if callable(env) and not isinstance(env, type):
         return f"call it, if it makes one: {getattr(env, '__name__', 'make')}()"
-    return "wrap an environment that follows Gymnasium's interface"
+    old = any(kind.__module__.partition(".")[0] == "gym" for kind in type(env).__mro__)
+    return (
+        f"{OLD_GYM}, or GymV26CompatibilityV0 from Gym 0.26 on"
+        if old
+        else "wrap an environment that follows Gymnasium's interface"
+    )
 
 
 def _check_remember(
@@ -421,7 +528,13 @@ def wrap_vector(
     makers = [partial(_make, function, shared, labels, settings) for function in functions]
     if mode not in ("sync", "async"):
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
-    return (SyncVectorEnv if mode == "sync" else AsyncVectorEnv)(makers, autoreset_mode=autoreset)
+    if mode == "async":
+        return AsyncVectorEnv(makers, autoreset_mode=autoreset)
+    made = SyncVectorEnv(makers, autoreset_mode=autoreset)
+    if len({id(env.unwrapped) for env in made.envs}) < len(made.envs):
+        fix = "let each make its own: wrap_vector([lambda: gymnasium.make(…)] * 4, machine, labels)"
+        raise CannotWrap("two of the functions return the same environment, and episodes would mix", fix=fix)
+    return made
 
 
 def _make(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:

@@ -1,15 +1,17 @@
 """The replay buffer for Stable-Baselines3: what it imagines is exactly what would have happened, row for row."""
 
 from copy import deepcopy
+from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
-from sb3_contrib import RecurrentPPO
+from gymnasium.wrappers import NormalizeReward
+from sb3_contrib import QRDQN, TQC, CrossQ, RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecNormalize
 
 from pdrm import catalogue, parse, wrap
 from pdrm.domains import FiniteEnv
@@ -204,6 +206,62 @@ def test_agents_take_it(agent):
     assert len(model.replay_buffer.sample(16).rewards) == 48
 
 
+@pytest.mark.parametrize("agent", [QRDQN, TQC, CrossQ])
+def test_agents_that_reckon_with_the_batch_size_are_given_as_many_rows(agent):
+    made = {
+        "learning_starts": 50,
+        "batch_size": 16,
+        "policy_kwargs": {"net_arch": [8]},
+        "replay_buffer_class": CounterfactualReplayBuffer,
+        "seed": 0,
+        "device": "cpu",
+    }
+    envs = water(continuous=agent is not QRDQN)
+    model = agent("MlpPolicy", envs, **made)
+    before = [part.clone() for part in model.policy.parameters()]
+    model.learn(120)
+    assert any(bool((one != other).any()) for one, other in zip(before, model.policy.parameters(), strict=True))
+    assert len(model.replay_buffer.sample(16).rewards) == 16
+    with pytest.raises(BadSetting, match=f"{agent.__name__} takes batches of"):
+        agent("MlpPolicy", envs, replay_buffer_kwargs={"enlarge": True}, **made)
+
+
+class Learns(DQN):
+    """An agent with its own training, of which nothing is known."""
+
+    def train(self, gradient_steps, batch_size=100):  # noqa: ARG002 - as it is called
+        assert len(self.replay_buffer.sample(batch_size).rewards) == batch_size
+
+
+def test_the_rows_of_a_batch_that_keeps_its_size(filled):
+    """A real row to four imagined ones, which belong to real rows of the batch; real ones where the machine has no move."""
+    buffer, _ = filled
+    buffer.enlarge = False
+    for size, real in ((50, 10), (48, 10), (5, 1), (3, 1), (1, 1)):
+        where = np.arange(size)
+        rng = deepcopy(buffer._rng)
+        rows = buffer._get_samples(where)
+        assert len(rows.rewards) == len(rows.dones) == len(rows.observations) == size
+        happened = buffer.observations[where[:real], rng.integers(ENVS, size=size)[:real]]
+        assert rows.observations.numpy()[:real].tolist() == happened.tolist()
+        of = np.repeat(np.arange(real), 4)[: size - real]
+        assert rows.observations.numpy()[real:, :42].tolist() == happened[of][:, :42].tolist()
+    buffer.what_if = lambda *_: None
+    where = np.arange(50)
+    envs = deepcopy(buffer._rng).integers(ENVS, size=50)
+    assert buffer._get_samples(where).observations.tolist() == buffer.observations[where, envs].tolist()
+
+
+def test_whether_batches_grow_can_be_chosen():
+    model = agent(letter_env(), enlarge=False)
+    model.learn(60)
+    assert len(model.replay_buffer.sample(16).rewards) == 16
+    with pytest.raises(BadSetting, match="enlarge"):
+        agent(letter_env(), enlarge="yes")
+    sizes = {"learning_starts": 20, "batch_size": 16, "device": "cpu"}
+    Learns("MlpPolicy", letter_env(), replay_buffer_class=CounterfactualReplayBuffer, **sizes).learn(60)
+
+
 @pytest.mark.parametrize("k", [0, 2])
 def test_a_dictionary_is_imagined_as_the_vector_is(k):
     """Two buffers live through the same steps, one with each form; what they sample is the same, put in the other form."""
@@ -311,11 +369,17 @@ def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
         ).learn(200)
 
 
-def agent(env, **given):
+def agent(env, /, **given):
     """A small DQN with the buffer."""
     sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
     policy = "MultiInputPolicy" if isinstance(env.observation_space, gymnasium.spaces.Dict) else "MlpPolicy"
     return DQN(policy, env, replay_buffer_class=CounterfactualReplayBuffer, replay_buffer_kwargs=given, **sizes)
+
+
+class Doubles(gymnasium.Wrapper):
+    def step(self, action):
+        seen, reward, *rest = self.env.step(action)
+        return seen, 2 * reward, *rest
 
 
 class Ends(gymnasium.Wrapper):
@@ -339,6 +403,12 @@ def test_what_a_wrapper_outside_changes_is_refused_because_it_would_not_be_imagi
     for around, given in outside:
         with pytest.raises(BadSetting, match=r"(out|in)side pdrm\.wrap"):
             agent(around(letter_env()), **given).learn(60)
+    for around, given in ((NormalizeReward, {}), *outside[:2]):
+        with pytest.raises(BadSetting, match=r"Reward, outside pdrm\.wrap, changes rewards"):
+            agent(gymnasium.wrappers.TimeLimit(around(letter_env()), 9), **given)
+    assert agent(NormalizeReward(letter_env()), counterfactuals=0).learn(60)
+    with pytest.raises(BadSetting, match="made the reward"):
+        agent(Doubles(letter_env())).learn(60)
     inside = gymnasium.wrappers.TransformReward(FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1)
     model = agent(wrap(inside, LETTER, "info", flatten=True))
     model.learn(60)
@@ -399,6 +469,9 @@ def test_settings_that_it_does_not_have(tmp_path):
     for given, told in (
         ({"n_steps": 3}, "single steps"),
         ({"counterfactual": 4}, "did you mean `counterfactuals`"),
+        ({"goal_selection_strategy": "future"}, r"HerReplayBuffer.*\n.*known: `counterfactuals`"),
+        ({"env": 4}, "HerReplayBuffer"),
+        ({"observation": 4}, "known: `counterfactuals`"),
     ):
         with pytest.raises(WrongArguments, match=told):
             agent(letter_env(), **given)
@@ -425,16 +498,14 @@ def test_success_rates_are_reported(tmp_path):
 def test_an_environment_without_a_machine_is_refused():
     env = gymnasium.make("CartPole-v1")
     kwargs = {"machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0", "k": 0}
-    agent = DQN(
-        "MlpPolicy",
-        env,
-        replay_buffer_class=CounterfactualReplayBuffer,
-        replay_buffer_kwargs=kwargs,
-        device="cpu",
-        seed=0,
-    )
+    for bare in (env, gymnasium.make("FrozenLake-v1"), SubprocVecEnv([partial(gymnasium.make, "FrozenLake-v1")])):
+        with pytest.raises(BadSetting, match=r"the environment is not from pdrm\.wrap"):
+            agent(bare)
+        bare.close()
     with pytest.raises(BadSetting, match="has no `machine`"):
-        agent.learn(10)
+        agent(env, **kwargs).learn(10)
+    with pytest.raises(BadSetting, match="leave `discrete` out"):
+        agent(wrap(FiniteEnv("letter"), LETTER, "info", discrete=True))
 
 
 def test_what_is_not_seen_is_imagined_as_often_as_it_was_observed():

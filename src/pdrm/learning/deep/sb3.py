@@ -1,4 +1,5 @@
-"""Counterfactual experiences for Stable-Baselines3: a replay buffer for DQN, SAC, TD3 and DDPG (`replay_buffer_class`).
+"""Counterfactual experiences for Stable-Baselines3: a replay buffer (`replay_buffer_class`) for DQN, SAC, TD3, DDPG, and for sb3-contrib's
+QRDQN, TQC and CrossQ.
 
 Rows are stored as they happened, with their labels; when a batch is sampled, each row is also seen with other machine states
 and observed stacks. The environment is one of `pdrm.wrap`, whose `info` carries the labels; its observation is a dictionary or, with
@@ -16,13 +17,16 @@ world in which they are not rare.
 
 from __future__ import annotations
 
+import sys
 from inspect import signature
 from typing import Any, NamedTuple, cast
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from pdrm.domains.gymnasium_table import check_flag
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove, WrongArguments, name_right_word
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
@@ -30,10 +34,13 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, AsVector, ProductBox, ProductDict, Window
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, view_of
+from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike, pushdown_machine
 
 try:
+    from stable_baselines3 import DQN, SAC, TD3
     from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+    from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
     from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 except ImportError as error:
     raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
@@ -44,7 +51,18 @@ STALE = 1.1
 """Weights are made anew when so many times as many configurations were observed."""
 ROUNDING = 1e-5
 """How far a reward may be, relative to what it is made of, from what `pdrm.wrap` paid: it has been float32 in between."""
-
+TAKE_MORE = (DQN.train, SAC.train, TD3.train)
+"""Training that takes as many rows as a batch has. Others reckon with `batch_size` of them: sb3-contrib's reshape and split by it."""
+CHANGE_REWARDS = (gymnasium.RewardWrapper, gymnasium.wrappers.NormalizeReward)
+"""Wrappers of Gymnasium's that change rewards, with those that are made of them."""
+SETTINGS = ("counterfactuals", "enlarge", "seed", "machine", "k", "depth", "handle_timeout_termination")
+"""What `replay_buffer_kwargs` may have; the rest is the agent's to give."""
+OF_HINDSIGHT = ("env", "n_sampled_goal", "goal_selection_strategy", "copy_info_dict")
+"""What Stable-Baselines3's HerReplayBuffer has and no other buffer."""
+REWARDS_FIX = (
+    "put the wrapper around the bare environment, inside pdrm.wrap, or use `reward_weight`; the machine's rewards are "
+    "changed in its rules, and VecNormalize(env, norm_obs=False) scales both"
+)
 
 Observations = npt.NDArray[Any] | dict[str, npt.NDArray[Any]]
 """Of several rows: vectors, or what stands in each entry of a dictionary."""
@@ -67,7 +85,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
 
     counterfactuals: rows imagined beside each sampled one, each with a machine state and an observed top of the stack drawn at
     random, and what is below as often as it was observed; rows for which the machine has no move, or the observation no room for
-    its stack, are left out. A batch has up to (1 + counterfactuals) times `batch_size` rows. machine, k, depth: as given to
+    its stack, are left out. enlarge: whether they come on top, so that a batch has up to (1 + counterfactuals) times `batch_size` rows,
+    or are part of it, so that it has `batch_size`, with one real row to `counterfactuals` imagined ones (and real ones for those left
+    out); None: on top for DQN, SAC, TD3 and DDPG, and where no agent makes the buffer, part of it for other agents, which take no larger batch. machine, k, depth: as given to
     `pdrm.wrap`, where another wrapper hides its observation space; k is 1 there unless given. seed: of what is drawn. buffer_size,
     observation_space, action_space, args, kwargs: as for SB3's `ReplayBuffer`.
 
@@ -94,6 +114,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         k: int | str | None = None,
         depth: int | None = None,
         counterfactuals: int | np.integer[Any] = 2,
+        enlarge: bool | None = None,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -108,8 +129,15 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         if kwargs.get("optimize_memory_usage"):
             fault = "optimize_memory_usage keeps no next observations, and a machine's part of them is replaced here"
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
+        agent = _find_agent()
+        self.enlarge = _check_enlarge(enlarge, agent)
+        """Whether imagined rows come on top of those asked for; else they are part of them."""
+        if machine is None and not isinstance(observation_space, ProductBox | ProductDict):
+            _check_wrapped(agent)
         self._window = _find_window(observation_space, machine, k, depth)
         self.machine, self.view, self.counterfactuals = self._window.machine, self._window.view, int(counterfactuals)
+        if self.counterfactuals:
+            _check_wrappers(agent)
         self._quick = QuickStep(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
@@ -210,11 +238,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         paid, own = record["reward"], record["environment_reward"]
         if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
             fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, and imagined rewards would not be changed"
-            fix = (
-                "put the wrapper around the bare environment, inside pdrm.wrap, or use `reward_weight`; the machine's rewards are "
-                "changed in its rules, and VecNormalize(env, norm_obs=False) scales both"
-            )
-            raise BadSetting(fault, fix=fix)
+            raise BadSetting(fault, fix=REWARDS_FIX)
         ended = record["environment_terminated"] or record["state"] in self.machine.final
         if done and not ended and not info.get("TimeLimit.truncated"):
             fault = "a wrapper outside pdrm.wrap ended the episode, and imagined ones would not end"
@@ -292,17 +316,24 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._drawn, self._drawn_at = (found, np.cumsum(weights)), self._noted
 
     def sample(self, batch_size: int, env: Any = None) -> Any:
-        """A batch: rows drawn as Stable-Baselines3 does, then those imagined beside them. batch_size: of the rows drawn. env: normalises
-        them, if it is given."""
+        """A batch: rows drawn as Stable-Baselines3 does, then those imagined beside them. batch_size: of the rows drawn or, unless the
+        batch is enlarged, of all. env: normalises them, if it is given."""
         return self._storage.sample(self, batch_size, env)
 
     def _get_samples(self, batch_inds: npt.NDArray[Any], env: Any = None) -> Any:
-        """The rows with these numbers, each of one environment drawn at random, then those imagined beside them."""
+        """The rows with these numbers, each of one environment drawn at random, then those imagined beside them. Where the batch keeps
+        its size, imagined rows stand in place of the last ones."""
         envs = self._rng.integers(self.n_envs, size=len(batch_inds))
+        count, copies = len(batch_inds), self.counterfactuals
+        drawn = count if self.enlarge else -(-count // (1 + copies))
+        imagined = self.imagine(np.repeat(batch_inds[:drawn], copies), np.repeat(envs[:drawn], copies))
+        if not self.enlarge:
+            imagined = tuple(_cut(part, count - drawn) for part in imagined)
+            drawn = count - len(imagined[-1])  # more than before where the machine had no move
+            batch_inds, envs = batch_inds[:drawn], envs[:drawn]
         before, after = _rows(self.observations, batch_inds, envs), _rows(self.next_observations, batch_inds, envs)
         ended = self.dones[batch_inds, envs] * (1 - self.timeouts[batch_inds, envs])
         real = (before, self.actions[batch_inds, envs], after, ended, self.rewards[batch_inds, envs])
-        imagined = self.imagine(np.repeat(batch_inds, self.counterfactuals), np.repeat(envs, self.counterfactuals))
         seen, action, next_seen, ended, reward = (_join(*pair) for pair in zip(real, imagined, strict=True))
         data: tuple[Any, ...] = (
             self._normalize_obs(seen, env),
@@ -356,12 +387,56 @@ def _check_words(words: dict[str, Any]) -> None:
         raise WrongArguments(
             fault, fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer"
         )
-    own, theirs = (signature(kind.__init__).parameters for kind in (CounterfactualReplayBuffer, ReplayBuffer))
-    known = [name for name in {**own, **theirs} if name not in ("self", "args", "kwargs")]
+    theirs = signature(ReplayBuffer.__init__).parameters  # which the agent gives, all but one
     for word in words:
-        if word not in known:
+        if word in OF_HINDSIGHT:
+            fault = f"`{word}` is an argument of HerReplayBuffer, which imagines other goals; this buffer imagines other machine states"
+            raise WrongArguments(fault, fix=f"leave it out; known: {', '.join(f'`{one}`' for one in SETTINGS)}")
+        if word not in theirs:
             fault = f"`CounterfactualReplayBuffer` has no argument `{word}`"
-            raise WrongArguments(fault, fix=name_right_word(word, known))
+            raise WrongArguments(fault, fix=name_right_word(word, SETTINGS))
+
+
+def _find_agent() -> OffPolicyAlgorithm | None:
+    """The agent that makes the buffer, if one does. Stable-Baselines3 hands a buffer the spaces alone, so the calls are searched: whether
+    an agent takes larger batches, and what stands around its environment, should be known before it learns."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and isinstance(frame.f_locals.get("self"), ReplayBuffer):
+        frame = frame.f_back
+    maker = frame.f_locals.get("self")
+    return maker if isinstance(maker, OffPolicyAlgorithm) else None
+
+
+def _check_enlarge(enlarge: object, agent: OffPolicyAlgorithm | None) -> bool:
+    """Whether batches grow: as asked for, or as the agent can."""
+    takes_more = agent is None or type(agent).train in TAKE_MORE
+    if enlarge is None:
+        return takes_more
+    if check_flag("enlarge", enlarge) and not takes_more:
+        fault = f"{type(agent).__name__} takes batches of `batch_size` rows alone, and `enlarge` would make them larger"
+        raise BadSetting(fault, fix="leave `enlarge` out: imagined rows are part of the batch then")
+    return bool(enlarge)
+
+
+def _check_wrapped(agent: OffPolicyAlgorithm | None) -> None:
+    """Raise where the agent's environment is not one of `pdrm.wrap`."""
+    if agent is not None and agent.env is not None and not any(agent.env.env_is_wrapped(MachineEnv)):
+        fault = "the environment is not from pdrm.wrap: no machine watches it, and there is nothing to imagine"
+        fix = "give the agent pdrm.wrap(env, machine, labels, flatten=True), or leave `replay_buffer_class` out"
+        raise BadSetting(fault, fix=fix)
+
+
+def _check_wrappers(agent: OffPolicyAlgorithm | None) -> None:
+    """Raise where a wrapper outside `pdrm.wrap` changes rewards. Environments in other processes are not looked at: there it is noticed in
+    the first step whose reward was changed, as are wrappers of one's own."""
+    env = None if agent is None or agent.env is None else agent.env.unwrapped
+    for whole in getattr(env, "envs", ()):
+        one = whole
+        while isinstance(one, gymnasium.Wrapper) and not isinstance(one, MachineEnv):
+            if isinstance(one, CHANGE_REWARDS):
+                fault = f"{type(one).__name__}, outside pdrm.wrap, changes rewards, and imagined rewards would not be changed"
+                raise BadSetting(fault, fix=REWARDS_FIX)
+            one = one.env
 
 
 def _find_window(
@@ -370,7 +445,8 @@ def _find_window(
     """What the observations of a space show: what it says itself, which what is given must not contradict."""
     if isinstance(space, spaces.Discrete):
         fault = "an observation that is one number shows no machine's part that could be replaced"
-        raise BadSetting(fault, fix="leave `discrete` out of pdrm.wrap; `flatten=True` makes it one vector")
+        fix = "use an environment of pdrm.wrap, and leave `discrete` out; `flatten=True` makes it one vector"
+        raise BadSetting(fault, fix=fix)
     if isinstance(space, ProductBox | ProductDict):
         window = Window(space.machine, space.view, space.depth)
         given = Window(
@@ -407,6 +483,11 @@ def _rows(stored: Observations, steps: npt.NDArray[Any], envs: npt.NDArray[Any])
     if isinstance(stored, dict):
         return {name: values[steps, envs] for name, values in stored.items()}
     return np.asarray(stored[steps, envs])
+
+
+def _cut(rows: Any, most: int) -> Any:
+    """The first rows, at most so many."""
+    return {name: values[:most] for name, values in rows.items()} if isinstance(rows, dict) else rows[:most]
 
 
 def _join(first: Any, second: Any) -> Any:
