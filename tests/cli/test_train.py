@@ -31,6 +31,22 @@ def test_train_evaluate_replay(pdrm, run):
     assert "| d |" in shown
 
 
+def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
+    """With the agent's own discount; nothing is said where moves are random, or where the test is elsewhere."""
+    shown = pdrm("evaluate", run, "--episodes", 5).out
+    assert "is 91356.4 (pdrm solve maze-5x5; without a step limit)\n" in shown
+    command = ("--episodes", 20, "-o", tmp_path / "others", "--json")
+    near = json.loads(pdrm("train", "maze-5x5", "--discount", 0.5, *command).out)[0]["folder"]
+    record = json.loads(pdrm("evaluate", near, "--episodes", 1, "--json").out)
+    solved = json.loads(pdrm("solve", "maze-5x5", "--discount", 0.5, "--json").out)
+    assert record["optimal_value"] == pytest.approx(solved["value_from_start"])
+    assert "(pdrm solve maze-5x5 --discount 0.5;" in pdrm("evaluate", near, "--episodes", 1).out
+    for domain in ("letter", "deliver-4-8"):
+        folder = json.loads(pdrm("train", domain, *command).out)[0]["folder"]
+        assert json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)["optimal_value"] is None
+        assert "optimal" not in pdrm("evaluate", folder, "--episodes", 1).out
+
+
 def test_a_setting_that_is_true_or_false_is_a_switch(pdrm, tmp_path):
     for switch, told in (("--limit-ends", True), ("--no-limit-ends", False)):
         outcome = pdrm("train", "letter", "--episodes", 10, switch, "-o", tmp_path / switch, "--json")

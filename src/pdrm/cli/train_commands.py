@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
-from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.errors import ConflictingOptions, PdrmError, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
 from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
@@ -269,6 +269,12 @@ def evaluate(
         if not run.done:
             typer.echo(f"{run.folder} is not finished: repeat the command that started it to resume", err=True)
     records = [run.evaluate(episodes, seed) for run in found]
+    known: dict[tuple[Task, float], float | None] = {}
+    for run, record in zip(found, records, strict=True):
+        task = run.spec.task, record["discount"]
+        if task not in known:
+            known[task] = find_optimal_value(*task)
+        record["optimal_value"] = known[task]
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
         return
@@ -276,9 +282,40 @@ def evaluate(
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
         typer.echo(f"{episodes} episodes of {record['domain']}: {record.format_means()}")
+        if record["optimal_value"] is not None:
+            typer.echo(f"  {_describe_optimum(run.spec.task, record)}")
         for line in record.lines():
             typer.echo(f"  {line}")
     next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)
+
+
+SOLVING = 3.0
+"""Seconds that solving a task may take, by estimate and by the clock, so that an evaluation can be compared with the optimal value."""
+
+
+def find_optimal_value(task: Task, discount: float) -> float | None:
+    """The optimal value from the start, with the whole stack in view and no step limit; None where it is not found in little time: moves are random, the
+    domain is large or continuous, or what was learnt is tested elsewhere."""
+    if task.continuous or not 0 < discount < 1 or task.finite.tests:
+        return None
+    from pdrm.analysis.solving import find_solution
+    from pdrm.analysis.sufficient_k.high_witness import compile_solver, estimate_seconds, may_apply
+
+    try:
+        if not may_apply(task, discount) or estimate_seconds(task, discount) > SOLVING:
+            return None
+        compile_solver()  # what is compiled once is not counted
+        return find_solution(task, discount, seconds=SOLVING).start_value
+    except PdrmError:  # a move that is not defined, no pushdown machine of its own, or no time
+        return None
+
+
+def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:
+    """The optimal value beside what was achieved, and the command that finds it, where the task is in the catalogue."""
+    own = "" if record["discount"] == task.discount else f" --discount {record['discount']:g}"
+    named = task.catalogued and task.text is None
+    source = f"pdrm solve {task.name}{own}" if named else "as pdrm solve finds it"
+    return f"the optimal value, discounted as much, is {record['optimal_value']:.6g} ({source}; without a step limit)"
 
 
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
