@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from pdrm import __version__
+from pdrm.cli.arguments import complete_code
 from pdrm.cli.output import Json, coloured, next_command, print_json
 from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
 
@@ -230,7 +231,10 @@ def _templates(kind: str) -> list[Traversable]:
 
 
 def explain(
-    code: Annotated[str, typer.Argument(help="A code such as E0301; without one, all codes are listed.")] = "",
+    code: Annotated[
+        str,
+        typer.Argument(help="A code such as E0301; without one, all codes are listed.", autocompletion=complete_code),
+    ] = "",
 ) -> None:
     """Explain an error or warning code.
 

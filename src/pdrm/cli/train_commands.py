@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.arguments import complete_agent, complete_domain, complete_machine
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
 from pdrm.errors import ConflictingOptions, PdrmError, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
@@ -40,13 +41,18 @@ INSTEAD = {
 
 def train(
     domain: Annotated[
-        str, typer.Argument(help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.")
+        str,
+        typer.Argument(
+            help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.",
+            autocompletion=complete_domain,
+        ),
     ],
     agent: Annotated[
         str | None,
         typer.Option(
             help="q, cprm (counterfactual), hrm (options), summary (whole stack, ours), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
-            "(recurrent), dqn, sac. [q; ppo for WaterWorld]"
+            "(recurrent), dqn, sac. [q; ppo for WaterWorld]",
+            autocompletion=complete_agent,
         ),
     ] = None,
     k: Annotated[
@@ -56,7 +62,10 @@ def train(
     seeds: Annotated[int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
     seed: Annotated[int | None, typer.Option(help="One run with this seed, in place of --seeds.")] = None,
     machine: Annotated[
-        str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
+        str | None,
+        typer.Option(
+            help="A machine file or catalogue name in place of the domain's own.", autocompletion=complete_machine
+        ),
     ] = None,
     success: Annotated[
         list[str] | None,
@@ -228,7 +237,9 @@ def _more_depth(run: Run) -> str:
 
 
 def agents(
-    name: Annotated[str | None, typer.Argument(help="An agent, to list its settings.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="An agent, to list its settings.", autocompletion=complete_agent)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the agents, or the settings of one of them.
@@ -331,7 +342,10 @@ SHOWN_STATES = 200
 
 def domains(
     name: Annotated[
-        str | None, typer.Argument(help="A domain, or the file of your own; without one, all are listed.")
+        str | None,
+        typer.Argument(
+            help="A domain, or the file of your own; without one, all are listed.", autocompletion=complete_domain
+        ),
     ] = None,
     sort: Annotated[str | None, typer.Option(help="List by name, or by size (states, the fewest first).")] = None,
     as_json: Json = False,
