@@ -368,7 +368,7 @@ def test_what_newcomers_type_is_answered_with_what_to_type(pdrm, tmp_path, monke
         ("train letter --learning-rate fast", "`fast` is not a number\n  fix: --learning-rate 0.5"),
         ("train letter --agent a2c", "`ppo` and `dqn`"),
         ("train letter --agent TD3", "`ppo` and `dqn`"),
-        ("check-k letter --from begin", "(--from start), or leave it out"),
+        ("check-k letter --from begin", "fix: --from start, or leave it out"),
     ]:
         outcome = pdrm(*command.split())
         assert outcome.code == 2, command

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.arguments import complete_catalogue, complete_domain, complete_machine
-from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_json
+from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_findings, print_json
 from pdrm.errors import (
     BadSetting,
     CannotTranslate,
@@ -319,9 +319,7 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
     """Warnings one by one; the cases that `otherwise` decides under one heading."""
     undefined = [finding for finding in findings if finding.code == "W0602"]
-    for finding in findings:
-        if finding not in undefined:
-            typer.echo(str(finding))
+    print_findings([finding for finding in findings if finding not in undefined], err=False)
     if undefined:
         typer.echo(f"note[W0602]: where no rule applies, `otherwise {machine.otherwise}` decides:")
     for finding in undefined:

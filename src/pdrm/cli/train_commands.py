@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.arguments import complete_agent, complete_domain, complete_machine
-from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
+from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_findings, print_json
 from pdrm.errors import ConflictingOptions, PdrmError, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
 from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
@@ -115,8 +115,7 @@ def train(
         for one in ([seed] if seed is not None else range(seeds or 1))
     ]
     runs[0].spec.check()
-    for finding in inspect_task(task):
-        typer.echo(str(finding), err=True)
+    print_findings(inspect_task(task))
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
     if chosen.deep and not as_json and len(before) < len(runs):
