@@ -31,6 +31,15 @@ def test_train_evaluate_replay(pdrm, run):
     assert "| d |" in shown
 
 
+def test_next_names_all_runs_of_a_few_seeds(pdrm, tmp_path):
+    for seeds, named in ((1, 1), (3, 3), (4, 1)):
+        folder = tmp_path / str(seeds)
+        said = pdrm("train", "letter", "--episodes", 10, "--seeds", seeds, "-o", folder).err
+        command = said.rpartition("next: pdrm ")[2].split()
+        assert (command[0], command[1:]) == ("evaluate", sorted(map(str, folder.iterdir()))[:named])
+        assert pdrm(*command, "--episodes", 1).code == 0
+
+
 def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
     """With the agent's own discount; nothing is said where moves are random, or where the test is elsewhere."""
     shown = pdrm("evaluate", run, "--episodes", 5).out

@@ -198,7 +198,8 @@ def new(
         raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
     if folder.exists() or folder.is_symlink():
         raise CannotWrite(f"{folder} is there already", fix="choose another name; nothing is ever overwritten")
-    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}")
+    parents = "" if folder.parent.exists() else f" (and {folder.parent}/, which was not there)"
+    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}{parents}")
     next_command(f"cd {quote(str(folder))} && {FIRST[kind]}")
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pdrm.task import Task
 
 MOST_WORKERS = 1_000
+MOST_NAMED = 3
+"""Runs that `next:` names; of more, the first."""
 TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
 
 INSTEAD = {
@@ -140,7 +142,11 @@ def train(
         return
     for run in trained:
         _print(run, done_before=run.spec.id in before)
-    next_command(f"pdrm {'film' if task.continuous else 'evaluate'} {{}}", trained[0].folder)
+    if task.continuous:
+        next_command("pdrm film {}", trained[0].folder)
+    else:
+        named = trained[: 1 if len(trained) > MOST_NAMED else None]
+        next_command(f"pdrm evaluate{' {}' * len(named)}", *(run.folder for run in named))
 
 
 def _agent(
