@@ -8,6 +8,7 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +17,6 @@ from difflib import get_close_matches
 from functools import update_wrapper
 from itertools import islice
 from pathlib import Path
-from re import sub
 from traceback import extract_tb
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
@@ -150,6 +150,23 @@ class Where:
         margin = " " * len(str(self.line))
         caret = " " * (self.column - 1 - cut) + "^" * max(1, min(self.width, SHOWN_WIDTH))
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
+
+
+BOTH = re.compile(
+    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
+    \ \((?:in\ a\ shell:\ )?((?:--|pdrm\ |DOMAIN\ )[^()]+)\)""",
+    re.VERBOSE,
+)
+"""A fix in the words of Python, followed by those of the command line in brackets."""
+
+
+def choose_shell(fix: str) -> str:
+    """A fix as the command line says it: where it is in the words of Python and of the shell, only the latter.
+
+    >>> choose_shell('use k="full" (--k full)'), choose_shell('train one: run = pdrm.train("letter") (pdrm train letter)')
+    ('use --k full', 'train one: pdrm train letter')
+    """
+    return BOTH.sub(r"\1", fix)
 
 
 MOST_COMPARED, MOST_LETTERS = 200, 100
@@ -880,6 +897,6 @@ def explanations() -> dict[str, tuple[str, str]]:
     'nondeterministic'
     """
     kinds = [*PdrmError.__subclasses__(), *BadSetting.__subclasses__()]
-    table = {kind.code: (sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "") for kind in kinds}
+    table = {kind.code: (re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "") for kind in kinds}
     table |= {code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()}
     return dict(sorted(table.items()))

@@ -92,7 +92,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("paint", "--discount", 1), "the discount is 1"),
         (("paint", "--from", "here"), "--from start"),
         (("paint", "--rule", "fail"), "needs a bound"),
-        (("paint", "--memory", -1), "(--memory 4)"),
+        (("paint", "--memory", -1), "--memory 4"),
         (("paint", "--most", 0), "fix: --most 1500000"),
         (("paint", "--k", "0..99999999999"), "from 0 to 1000"),
         (("paint", "--k", "9" * 5000), "from 0 to 1000"),

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pdrm.cli.arguments import MACHINES
 from pdrm.cli.main import app
 from pdrm.errors import explanations
-from pdrm.language.loading import catalogue_names, catalogue_text, load
+from pdrm.language.loading import KINDS, catalogue_names, catalogue_text, load
 
 
 def test_check_says_ok_and_what_to_do_next(pdrm):
@@ -310,6 +311,40 @@ def test_shells_can_complete(monkeypatch, capsys):
     assert capsys.readouterr().out.split() == ["check", "check-k"]
 
 
+def test_shells_complete_values(monkeypatch, capsys, tmp_path):
+    """Names of the catalogue and files of the right kind, as the word was begun."""
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    for name in ("map.txt", "map.csv", "task.pdrm", "sub/mine.npz", "sub/mine.ltlf"):
+        Path(name).touch()
+    assert {f".{kind}" for kind in KINDS} < set(MACHINES)
+    for words, offered in [
+        ("solve ma", ["maze-5x5", "maze-10x10", "maze-20x20", "map.txt"]),
+        ("train ./m", ["./map.txt"]),
+        ("train sub/", ["sub/mine.npz"]),
+        ("train nowhere/", []),
+        ("domains water-2", ["water-20"]),
+        ("train letter --agent c", ["cprm", "cra-q", "cra-cql"]),
+        ("agents s", ["summary", "sac"]),
+        ("solve letter --machine t", ["treasure-maze", "task.pdrm"]),
+        ("check sub/", ["sub/mine.ltlf"]),
+        ("check letter --domain pa", ["paint"]),
+        ("sizes pa", ["paint"]),
+        ("explain W060", [f"W060{digit}" for digit in range(1, 10)]),
+        ("catalogue t", ["treasure-maze"]),
+    ]:
+        count = len(words.split())
+        for name, value in {
+            "_PDRM_COMPLETE": "complete_bash",
+            "COMP_WORDS": f"pdrm {words}",
+            "COMP_CWORD": count,
+        }.items():
+            monkeypatch.setenv(name, str(value))
+        with pytest.raises(SystemExit):
+            app(prog_name="pdrm")
+        assert capsys.readouterr().out.split() == offered, words
+
+
 def test_what_newcomers_type_is_answered_with_what_to_type(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "garden").mkdir()
@@ -333,7 +368,7 @@ def test_what_newcomers_type_is_answered_with_what_to_type(pdrm, tmp_path, monke
         ("train letter --learning-rate fast", "`fast` is not a number\n  fix: --learning-rate 0.5"),
         ("train letter --agent a2c", "`ppo` and `dqn`"),
         ("train letter --agent TD3", "`ppo` and `dqn`"),
-        ("check-k letter --from begin", "(--from start), or leave it out"),
+        ("check-k letter --from begin", "fix: --from start, or leave it out"),
     ]:
         outcome = pdrm(*command.split())
         assert outcome.code == 2, command

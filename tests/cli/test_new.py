@@ -91,6 +91,7 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(pdrm, here, monkeypatch):
 
 
 def test_a_project_in_a_folder(pdrm, here):
-    assert pdrm("new", "deep/er/garden").code == 0
+    outcome = pdrm("new", "deep/er/garden")
+    assert (outcome.code, "(and deep/er/, which was not there)\n" in outcome.out) == (0, True)
     assert "name        garden" in (here / "deep/er/garden/map.txt").read_text()
     assert sorted(make_project(here / "other", "gym")) == sorted(FILES["gym"])

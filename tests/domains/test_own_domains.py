@@ -1,5 +1,6 @@
 """A user's own domain: from a map, from arrays, and from Gymnasium's tables; and what is said of faulty ones."""
 
+import re
 from dataclasses import replace
 
 import gymnasium
@@ -19,6 +20,7 @@ from pdrm.domains import (
     read_map,
 )
 from pdrm.domains.finite_domain import Picture, Scene
+from pdrm.domains.map_file import parse_map_file
 from pdrm.errors import (
     BadArrays,
     BadDomainSetting,
@@ -326,3 +328,10 @@ def test_labels_see_the_environment_after_the_step():
     assert lake.unwrapped.s == 0, "and it is put back"
     with pytest.raises(WrongArguments, match="did you mean `reward_weight`"):
         from_gymnasium(lake, label, reward_wieght=0)
+
+
+def test_a_place_is_not_drawn_as_floor_wall_or_start():
+    for letter, meant in ((".", "floor"), ("#", "a wall"), ("@", "a start")):
+        with pytest.raises(BadDomainSetting, match=f"`{re.escape(letter)}` is {meant} in every map") as caught:
+            parse_map_file(f"place {letter} dot\n####\n#@.#\n####", "rooms")
+        assert (caught.value.where.line, caught.value.fix[-11:]) == (1, "place k dot")

@@ -146,6 +146,17 @@ def loops(rules, otherwise="stay 0", final="final f\n"):
     return [re.fullmatch(shape, one).groups() for one in found if not one.startswith("`otherwise")]
 
 
+def test_loops_speak_of_ending_only_where_there_is_an_end():
+    """With the line of the rule that pays; a loop or an `otherwise` that pays in a machine that W0601 says never ends."""
+    head = "name m\nevents a b c\nstack # A\nstart u\nfinal f\notherwise stay {}\nu -> u : a & !c, z / z, 1\n"
+    for rule, ends in (("u -> f : c, # / #, 1\n", True), ("u -> u : c, z / z, 0\n", False)):
+        for otherwise, line in ((0, 7), (1, 6)):
+            found = parse(head.format(otherwise) + rule).findings()
+            (first, *_) = [one for one in found if one.code == "W0606"]
+            assert ("W0601" in {one.code for one in found}, "end" in first.message) == (not ends, ends)
+            assert first.where.line == line
+
+
 def test_loops_that_pay():
     ends = "u -> f : c, # / #, 1\n"
     push, pop = "u -> u : a & !c, z / A z, 0.5\n", "u -> u : b & !a & !c, A / eps, {}\n"

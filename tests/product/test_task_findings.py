@@ -116,6 +116,11 @@ def test_the_command_says_so(pdrm, tmp_path):
     assert "W0606" in [warning["code"] for warning in said["warnings"]]
     trained = pdrm("train", "maze-5x5", "--machine", path, "--episodes", 100, "-o", tmp_path / "runs")
     assert "warning[W0606]: a loop pays more than ending: `d u+x`" in trained.err
+    line = path.read_text().splitlines().index("s -> s : d, z / a z, 1") + 1
+    for outcome in (trained, pdrm("solve", "maze-5x5", "--machine", path)):
+        assert f"\n  --> {path}:{line}:1\n  more: pdrm explain W0606\n" in outcome.err
+        assert outcome.err.count("more: ") == 1
+    assert pdrm("check", path).out.count("  more: pdrm explain W0604 (or W0606)\n") == 1
     assert pdrm("check", "letter", "--domain", "nowhere").code == 2
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdrm.cli.arguments import MachineName, complete_domain
 from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json, warn_of_task
 from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError, raise_all
 from pdrm.files import check_writable
@@ -49,9 +50,12 @@ LONGEST_TIME = 1e7
 
 
 def check_k(
-    domain: Annotated[str | None, typer.Argument(help="A domain of the catalogue, or a domain's file.")] = None,
+    domain: Annotated[
+        str | None,
+        typer.Argument(help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain),
+    ] = None,
     domain_file: Annotated[Path | None, typer.Option("--domain", help="The same, for a file.")] = None,
-    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    machine: MachineName = None,
     k: Annotated[
         str | None, typer.Option("--k", help="The views to try: 0..4, or 0,1,5. [upwards, to the smallest]")
     ] = None,
@@ -293,7 +297,7 @@ FOLLOWING = 5.0
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
     domain: Annotated[str | None, typer.Option(help="The domain, or its file. [the one it names]")] = None,
-    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    machine: MachineName = None,
     as_json: Json = False,
 ) -> None:
     """Check a certificate of `pdrm check-k` anew, and say what it certifies.

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_json
+from pdrm.cli.arguments import complete_catalogue, complete_domain, complete_machine
+from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_findings, print_json
 from pdrm.errors import (
     BadSetting,
     CannotTranslate,
@@ -61,7 +62,12 @@ def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configurat
 
 # --- The commands about one machine: check, step, draw, convert, fmt, catalogue.
 
-File = Annotated[str, typer.Argument(help="A machine file, a name of the catalogue, or - for standard input.")]
+File = Annotated[
+    str,
+    typer.Argument(
+        help="A machine file, a name of the catalogue, or - for standard input.", autocompletion=complete_machine
+    ),
+]
 
 
 class Kind(StrEnum):
@@ -76,7 +82,8 @@ def check(
     domain: Annotated[
         str | None,
         typer.Option(
-            help="Also check it as a task in this domain: a name, or a map or .npz file. (Other commands take the domain first, and the machine with --machine.)"
+            help="Also check it as a task in this domain: a name, or a map or .npz file. (Other commands take the domain first, and the machine with --machine.)",
+            autocompletion=complete_domain,
         ),
     ] = None,
     as_json: Json = False,
@@ -192,7 +199,9 @@ def convert(
 
 
 def combine(
-    files: Annotated[list[str], typer.Argument(help="Machines: files, or names of the catalogue.")],
+    files: Annotated[
+        list[str], typer.Argument(help="Machines: files, or names of the catalogue.", autocompletion=complete_machine)
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
     when: Annotated[
         str,
@@ -278,7 +287,10 @@ def fmt(
 
 
 def catalogue(
-    name: Annotated[str, typer.Argument(help="A machine's name; without one, all are listed.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(help="A machine's name; without one, all are listed.", autocompletion=complete_catalogue),
+    ] = "",
 ) -> None:
     """List the machines that come with pdrm, or print one's text.
 
@@ -307,9 +319,7 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
     """Warnings one by one; the cases that `otherwise` decides under one heading."""
     undefined = [finding for finding in findings if finding.code == "W0602"]
-    for finding in findings:
-        if finding not in undefined:
-            typer.echo(str(finding))
+    print_findings([finding for finding in findings if finding not in undefined], err=False)
     if undefined:
         typer.echo(f"note[W0602]: where no rule applies, `otherwise {machine.otherwise}` decides:")
     for finding in undefined:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadSetting, Finding, PdrmError, TaskWarning, Where
+from pdrm.errors import BadSetting, Finding, PdrmError, TaskWarning, Where, choose_shell
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -43,11 +43,22 @@ def print_error(error: PdrmError) -> None:
     for number, one in enumerate(error.errors):
         if number:
             typer.echo(err=True)
-        first, _, rest = str(one).partition("\n")
+        said, mark, fix = str(one).rpartition("\n  fix: ")
+        first, _, rest = f"{said}{mark}{choose_shell(fix) if mark else fix}".partition("\n")
         typer.echo(coloured(first, fg="red", bold=True), err=True)
         if rest:
             typer.echo(rest, err=True)
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
+
+
+def print_findings(findings: Sequence[Finding], *, err: bool = True) -> None:
+    """Warnings, and once the command that explains them."""
+    for finding in findings:
+        typer.echo(str(finding), err=err)
+    codes = list(dict.fromkeys(finding.code for finding in findings))
+    if codes:
+        others = f" (or {', '.join(codes[1:])})" if codes[1:] else ""
+        typer.echo(f"  more: pdrm explain {codes[0]}{others}", err=err)
 
 
 @contextmanager
@@ -55,11 +66,14 @@ def show_warnings() -> Iterator[None]:
     """Have warnings about a task printed on standard error as errors are, not as Python prints a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", TaskWarning)
-        plain = warnings.showwarning
+        plain, told = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, *details: Any) -> None:  # noqa: ANN401 - as Python has it
             if isinstance(message, TaskWarning):
                 typer.echo(str(message), err=True)
+                if message.code not in told:
+                    typer.echo(f"  more: pdrm explain {message.code}", err=True)
+                told.add(message.code)
             else:
                 plain(message, *details)
 
@@ -107,7 +121,7 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - 
             "file": None if one.where is None else one.where.file,
             **_place(one.where),
             "message": one.message,
-            "fix": one.fix,
+            "fix": choose_shell(one.fix),
         }
         for one in error.errors
     ]
@@ -123,8 +137,7 @@ def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:
     own = not (task.catalogued and task.text is None)  # the catalogue's have nothing of it
     findings = inspect_task(task) if own else []
     task.warned = True
-    for finding in findings if not quiet else ():
-        typer.echo(str(finding), err=True)
+    print_findings(findings if not quiet else ())
     return [finding_record(finding) for finding in findings]
 
 

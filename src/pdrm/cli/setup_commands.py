@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from pdrm import __version__
+from pdrm.cli.arguments import complete_code
 from pdrm.cli.output import Json, coloured, next_command, print_json
 from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
 
@@ -197,7 +198,8 @@ def new(
         raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
     if folder.exists() or folder.is_symlink():
         raise CannotWrite(f"{folder} is there already", fix="choose another name; nothing is ever overwritten")
-    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}")
+    parents = "" if folder.parent.exists() else f" (and {folder.parent}/, which was not there)"
+    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}{parents}")
     next_command(f"cd {quote(str(folder))} && {FIRST[kind]}")
 
 
@@ -230,7 +232,10 @@ def _templates(kind: str) -> list[Traversable]:
 
 
 def explain(
-    code: Annotated[str, typer.Argument(help="A code such as E0301; without one, all codes are listed.")] = "",
+    code: Annotated[
+        str,
+        typer.Argument(help="A code such as E0301; without one, all codes are listed.", autocompletion=complete_code),
+    ] = "",
 ) -> None:
     """Explain an error or warning code.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.arguments import complete_machine, complete_task
 from pdrm.cli.output import Json, next_command, print_json
 from pdrm.errors import BadRunFolder, BadSetting
 
@@ -23,8 +24,16 @@ SHOWN = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def sizes(
-    task: Annotated[str, typer.Argument(help="A domain, a domain's file, or a machine (then every word can happen).")],
-    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name for the domain.")] = None,
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A domain, a domain's file, or a machine (then every word can happen).", autocompletion=complete_task
+        ),
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option(help="A machine file or catalogue name for the domain.", autocompletion=complete_machine),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of an episode. [the domain's limit]")] = None,
     k: Annotated[str, typer.Option("--k", help="The k-policies to count.")] = "0,1,2",
     runs: Annotated[Path | None, typer.Option(help="A folder of trained runs, to count their tables.")] = None,

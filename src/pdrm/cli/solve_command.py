@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pdrm.cli.arguments import DomainName, MachineName
 from pdrm.cli.k_commands import FURTHER, write_settings
 from pdrm.cli.output import Json, coloured, next_command, print_json, warn_of_task
 from pdrm.errors import BadSetting, StochasticMoves
@@ -25,8 +26,8 @@ LONGEST_SHOWN = 12
 
 
 def solve(
-    domain: Annotated[str, typer.Argument(help="A domain of the catalogue, or a domain's file.")],
-    machine: Annotated[str | None, typer.Option(help="A machine file or catalogue name. [the domain's own]")] = None,
+    domain: DomainName,
+    machine: MachineName = None,
     discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
     stack: Annotated[str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")] = None,
     state: Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, print_error, print_json
-from pdrm.errors import DoesNotApply, NotRecorded, UnknownStudy
+from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
@@ -204,7 +204,7 @@ def report(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Folders of runs, to compare these alone, or a folder that holds runs or a study. [what -o holds]"
+            help="Runs to compare: their folders, folders that hold runs, or a study's folder. [what -o holds]"
         ),
     ] = None,
     output: Report = Path("report"),
@@ -224,7 +224,7 @@ def report(
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
-    from pdrm.report.build import write_page
+    from pdrm.report.build import PAGE, write_page
     from pdrm.report.verdicts import COLUMNS, results_markdown
 
     if runs:
@@ -245,23 +245,21 @@ def report(
     if markdown:
         typer.echo(results_markdown(here, COLUMNS))
         return
-    typer.echo(f"wrote {write_page(output, seeds=seeds, theory=theory)}")
+    before = (output / PAGE).exists()
+    typer.echo(f"{'replaced' if before else 'wrote'} {write_page(output, seeds=seeds, theory=theory)}")
     next_command("pdrm claims --details")
 
 
 def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
-    """A study of some runs, or of all runs in a folder: a panel for each task, a line for each agent."""
+    """A study of some runs, those that folders hold among them: a panel for each task, a line for each agent."""
     from pdrm.experiments.panel import Line, Panel
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
-    from pdrm.learning.run_loop import SPEC
+    from pdrm.learning.run_loop import list_runs
 
-    inside = [sorted(file.parent for file in folder.glob(f"*/{SPEC}")) for folder in folders]
-    found = [Run.load(run) for folder, runs in zip(folders, inside, strict=True) for run in runs or [folder]]
-    roots = {run.folder.absolute().parent for run in found}
-    if len(roots) > 1:
-        raise DoesNotApply("the runs are in different folders", fix="compare runs of one folder, or copy them to one")
+    found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
+    roots = list({run.folder.absolute().parent: run.folder.parent for run in reversed(found)}.values())
     agents: dict[Task, dict[Agent, None]] = {}
     for run in found:
         agents.setdefault(run.spec.task, {})[run.spec.agent] = None
@@ -273,7 +271,7 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
         same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
         panels.append(Panel(name=task.name if not same else f"{task.name} ({same + 1})", domain=task, lines=lines))
     seeds = sorted({run.spec.seed for run in found})
-    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(next(iter(roots)))
+    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(roots[-1], tuple(roots[-2::-1]))
 
 
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
@@ -288,9 +286,10 @@ def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: b
     if markdown:
         typer.echo(results_markdown([curves for _, curves in lines]))
         return
+    before = {path for path in output.glob("*") if path.is_file()}
     for path in write_own_report(lines, store, output):
-        typer.echo(f"wrote {path}")
-    next_command("pdrm replay {}", store.folder(next(studies[0].runs())[2]))
+        typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
+    next_command("pdrm replay {}", store.folder(lines[0][1].specs[0]))
 
 
 # --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_json
-from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.cli.arguments import complete_agent, complete_domain, complete_machine
+from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_findings, print_json
+from pdrm.errors import ConflictingOptions, PdrmError, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
 from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pdrm.task import Task
 
 MOST_WORKERS = 1_000
+MOST_NAMED = 3
+"""Runs that `next:` names; of more, the first."""
 TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
 
 INSTEAD = {
@@ -40,13 +43,18 @@ INSTEAD = {
 
 def train(
     domain: Annotated[
-        str, typer.Argument(help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.")
+        str,
+        typer.Argument(
+            help="A domain (see `pdrm domains`), or the file of your own: a map or .npz.",
+            autocompletion=complete_domain,
+        ),
     ],
     agent: Annotated[
         str | None,
         typer.Option(
             help="q, cprm (counterfactual), hrm (options), summary (whole stack, ours), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
-            "(recurrent), dqn, sac. [q; ppo for WaterWorld]"
+            "(recurrent), dqn, sac. [q; ppo for WaterWorld]",
+            autocompletion=complete_agent,
         ),
     ] = None,
     k: Annotated[
@@ -56,7 +64,10 @@ def train(
     seeds: Annotated[int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
     seed: Annotated[int | None, typer.Option(help="One run with this seed, in place of --seeds.")] = None,
     machine: Annotated[
-        str | None, typer.Option(help="A machine file or catalogue name in place of the domain's own.")
+        str | None,
+        typer.Option(
+            help="A machine file or catalogue name in place of the domain's own.", autocompletion=complete_machine
+        ),
     ] = None,
     success: Annotated[
         list[str] | None,
@@ -106,8 +117,7 @@ def train(
         for one in ([seed] if seed is not None else range(seeds or 1))
     ]
     runs[0].spec.check()
-    for finding in inspect_task(task):
-        typer.echo(str(finding), err=True)
+    print_findings(inspect_task(task))
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
     if chosen.deep and not as_json and len(before) < len(runs):
@@ -132,7 +142,11 @@ def train(
         return
     for run in trained:
         _print(run, done_before=run.spec.id in before)
-    next_command(f"pdrm {'film' if task.continuous else 'evaluate'} {{}}", trained[0].folder)
+    if task.continuous:
+        next_command("pdrm film {}", trained[0].folder)
+    else:
+        named = trained[: 1 if len(trained) > MOST_NAMED else None]
+        next_command(f"pdrm evaluate{' {}' * len(named)}", *(run.folder for run in named))
 
 
 def _agent(
@@ -228,7 +242,9 @@ def _more_depth(run: Run) -> str:
 
 
 def agents(
-    name: Annotated[str | None, typer.Argument(help="An agent, to list its settings.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="An agent, to list its settings.", autocompletion=complete_agent)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the agents, or the settings of one of them.
@@ -269,6 +285,12 @@ def evaluate(
         if not run.done:
             typer.echo(f"{run.folder} is not finished: repeat the command that started it to resume", err=True)
     records = [run.evaluate(episodes, seed) for run in found]
+    known: dict[tuple[Task, float], float | None] = {}
+    for run, record in zip(found, records, strict=True):
+        task = run.spec.task, record["discount"]
+        if task not in known:
+            known[task] = find_optimal_value(*task)
+        record["optimal_value"] = known[task]
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
         return
@@ -276,9 +298,40 @@ def evaluate(
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
         typer.echo(f"{episodes} episodes of {record['domain']}: {record.format_means()}")
+        if record["optimal_value"] is not None:
+            typer.echo(f"  {_describe_optimum(run.spec.task, record)}")
         for line in record.lines():
             typer.echo(f"  {line}")
     next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)
+
+
+SOLVING = 3.0
+"""Seconds that solving a task may take, by estimate and by the clock, so that an evaluation can be compared with the optimal value."""
+
+
+def find_optimal_value(task: Task, discount: float) -> float | None:
+    """The optimal value from the start, with the whole stack in view and no step limit; None where it is not found in little time: moves are random, the
+    domain is large or continuous, or what was learnt is tested elsewhere."""
+    if task.continuous or not 0 < discount < 1 or task.finite.tests:
+        return None
+    from pdrm.analysis.solving import find_solution
+    from pdrm.analysis.sufficient_k.high_witness import compile_solver, estimate_seconds, may_apply
+
+    try:
+        if not may_apply(task, discount) or estimate_seconds(task, discount) > SOLVING:
+            return None
+        compile_solver()  # what is compiled once is not counted
+        return find_solution(task, discount, seconds=SOLVING).start_value
+    except PdrmError:  # a move that is not defined, no pushdown machine of its own, or no time
+        return None
+
+
+def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:
+    """The optimal value beside what was achieved, and the command that finds it, where the task is in the catalogue."""
+    own = "" if record["discount"] == task.discount else f" --discount {record['discount']:g}"
+    named = task.catalogued and task.text is None
+    source = f"pdrm solve {task.name}{own}" if named else "as pdrm solve finds it"
+    return f"the optimal value, discounted as much, is {record['optimal_value']:.6g} ({source}; without a step limit)"
 
 
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -294,7 +347,10 @@ SHOWN_STATES = 200
 
 def domains(
     name: Annotated[
-        str | None, typer.Argument(help="A domain, or the file of your own; without one, all are listed.")
+        str | None,
+        typer.Argument(
+            help="A domain, or the file of your own; without one, all are listed.", autocompletion=complete_domain
+        ),
     ] = None,
     sort: Annotated[str | None, typer.Option(help="List by name, or by size (states, the fewest first).")] = None,
     as_json: Json = False,

@@ -27,6 +27,8 @@ STEP_LIMIT = 300
 COMMENT = "//"
 RULE = "->"
 """What every rule of a machine has."""
+OWN = {WALL: "a wall", FLOOR: "floor", START: "a start"}
+"""What characters mean in every map."""
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
@@ -111,7 +113,10 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
     """Note one setting."""
     if keyword == "place":
         letter, event = words if len(words) == 2 else ("", "")
-        if len(letter) != 1 or letter in (WALL, FLOOR, START):
+        if letter in OWN:
+            fault = f"`{letter}` is {OWN[letter]} in every map, so that it cannot be a place"
+            raise BadDomainSetting(fault, fix=f"draw the place with another character: place k {event}")
+        if len(letter) != 1:
             raise BadDomainSetting("a place is one character and the event it emits", fix="place k key")
         if letter in places:
             fix = f"give `{letter}` one event, and draw the other place with another character"

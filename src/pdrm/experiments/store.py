@@ -18,7 +18,7 @@ LARGEST_POLICY = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The runs in a folder.
+    """The runs in a folder, or in several.
 
     >>> from pdrm.learning.agents import QLearning
     >>> from pdrm.task import Task
@@ -28,6 +28,8 @@ class Store:
     """
 
     root: Path
+    more: tuple[Path, ...] = ()
+    """Other folders that runs are read from, where they are not in the first."""
 
     @classmethod
     def below(cls, folder: Path) -> Store:
@@ -36,7 +38,8 @@ class Store:
 
     def folder(self, spec: RunSpec) -> Path:
         """Where a run is or will be."""
-        return self.root / spec.name
+        kept = (root / spec.name for root in self.more if not (self.root / spec.name).exists())
+        return next((folder for folder in kept if folder.exists()), self.root / spec.name)
 
     def run(self, spec: RunSpec) -> Run:
         """The run of a spec."""

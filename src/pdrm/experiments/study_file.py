@@ -7,8 +7,8 @@ import re
 import runpy
 import tomllib
 import traceback
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -142,7 +142,8 @@ class _Reader:
         self.check(record, STUDY, ())
         panels = self.tables(record, ("panels",))
         shared = record.get("settings", {})
-        made = tuple(self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels))
+        read = [self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels)]
+        made = _call_as_domains(panels, read)
         name, seeds = record.get("name", self.stem), record.get("seeds", TEN_SEEDS)
         self.locate(("seeds",), lambda: resolve_seeds(seeds))
         title = record.get("title", "")
@@ -228,6 +229,17 @@ class _Reader:
 
 
 # --- A file of either kind.
+
+
+def _call_as_domains(records: Sequence[dict[str, Any]], panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """The panels; those without a name are called as their domains call themselves, not as the files, where that tells them apart."""
+    names = [panel.name if "name" in record else panel.task.name for record, panel in zip(records, panels, strict=True)]
+    return tuple(
+        panel
+        if panel.name == name or names.count(name) > 1
+        else replace(panel, name=name, title=record.get("title") or name)
+        for record, panel, name in zip(records, panels, names, strict=True)
+    )
 
 
 @explain_arguments

@@ -529,6 +529,16 @@ def read_json(path: Path, kinds: Kinds, optional: Kinds) -> dict[str, Any]:
     return record
 
 
+PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
+"""Where runs are in a folder: itself, what `pdrm train -o` was given, a study's folder, one that holds some of these, or one where commands were run."""
+
+
+def list_runs(folder: Path) -> list[Path]:
+    """The folders of all runs that a folder holds, itself if it is a run; nothing: it holds none."""
+    found = {file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))}
+    return [folder] if folder in found else list(found)
+
+
 MOST_RUNS_NAMED = 5
 
 

@@ -123,7 +123,9 @@ def _tell_loop(task: Task, near: _Near, loop: list[tuple[int, int]]) -> Iterator
     pays = f"pays {paid:g} in {len(loop)} step{'s' * (len(loop) > 1)}, {in_all:g} in an episode of {limit:,}"
     ends = "no step that ends the task was found" if last == -inf else f"the step that ends the task pays {last:g}"
     said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place}) {pays}; {ends}"
-    yield Finding("W0606", said)
+    views = zip((near.nodes[x][1] for x, _ in loop), step, strict=True)
+    rules = (near.machine.rule(view.state, label, view.known[0]) for view, (_, label) in views)
+    yield Finding("W0606", said, next((rule.where for rule in rules if rule is not None and rule.reward > 0), None))
 
 
 def _compare(domain: FiniteDomain, near: _Near, far: _Far, until: float) -> Iterator[Finding]:

@@ -171,8 +171,9 @@ def _find_undefined_cases(
     idle = machine.otherwise
     if undefined and machine.final and idle.action == "stay" and idle.reward > 0:
         said = f"`otherwise {idle}` pays {number_text(idle.reward)} for every step in which no rule applies"
-        fix = "pay for the step that ends the task, and `otherwise stay 0` or less"
-        yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", idle.where)
+        ends = any(situation.state in machine.final for situation in rules)
+        wrong = ": waiting may pay more than ending; pay for the step that ends the task, and" if ends else "; write"
+        yield Finding("W0606", f"{said}{wrong} `otherwise stay 0` or less", idle.where)
 
 
 # --- Loops that pay: a word that leads back to the configuration it began in, with a reward above 0
@@ -232,12 +233,13 @@ def _find_paying_loops(machine: PushdownSystem, rules: Mapping[Head, list[Transi
     """A loop of each state that has one. A machine that never ends is meant to go on."""
     looks, told = iter(range(MOST_LOOKS)), set[str]()
     labels = {state: _list_labels(machine, state, rules) for state in machine.states} if machine.final else {}
+    ends = any(head.state in machine.final for head in rules)
     for head in rules:
         if head.state in labels and head.state not in told:
             loop = _find_loop(machine, head, labels[head.state], looks)
             if loop is not None:
                 told.add(head.state)
-                yield _tell_loop(head, *loop)
+                yield _tell_loop(machine, head, *loop, ends=ends)
 
 
 def _find_loop(
@@ -262,10 +264,20 @@ def _find_loop(
     return None
 
 
-def _tell_loop(head: Head, word: tuple[Label, ...], gained: float) -> Finding:
+def _tell_loop(machine: PushdownSystem, head: Head, word: tuple[Label, ...], gained: float, *, ends: bool) -> Finding:
+    """The warning, at the first rule of the loop that pays. Of ending it speaks only where there is a way to an end."""
     top = "the empty stack" if head.top is None else f"top {head.top}"
     said = f"in state `{head.state}` with {top}, the word `{word_text(word)}` pays {number_text(gained)}"
-    return Finding("W0606", f"{said} and changes nothing: repeated, it may pay more than ending")
+    where, view = None, View(head.state, (head.top,))
+    for label in word:
+        rule, after = machine.rule(view.state, label, view.known[0]), advance(machine, view, label)
+        if where is None and rule is not None and rule.reward > 0:
+            where = rule.where
+        view = view if after is None else after[0]
+    wrong = (
+        "repeated, it may pay more than ending; pay once, for what ends the task" if ends else "repeated, it pays again"
+    )
+    return Finding("W0606", f"{said} and changes nothing: {wrong}", where)
 
 
 def _list_labels(machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]) -> list[Label]:

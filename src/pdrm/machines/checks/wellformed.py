@@ -204,10 +204,11 @@ def _rule_faults(
 
 def _unknown_state(state: str, machine: Machine[Rule], where: Where | None, place: str) -> PdrmError:
     hint = did_you_mean(state, (*machine.states, *machine.final))
+    final = "list it on the `final` line" if machine.final else f"add a line `final {state}`"
     return UnknownState(
         f"`{state}` is not a state: no rule leaves it and it is not final ({place})",
         where=where,
-        fix=f"{hint} (or list it on the `final` line; a dead end: `states {' '.join(machine.states[:6])} {state}`)",
+        fix=f"{hint} (or {final}; a dead end: `states {' '.join(machine.states[:6])} {state}`)",
         word=state,
     )
 
