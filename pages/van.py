@@ -38,7 +38,7 @@ EPISODES, SEEDS = 100, 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
     "`CpRM()`, a table": pdrm.CpRM(),
     "`DQN()`": pdrm.DQN(),
-    '`DQN(shaping="none")`': pdrm.DQN(shaping="none"),
+    '`DQN(shaping="none", total_timesteps=120_000)`': pdrm.DQN(shaping="none", total_timesteps=120_000),
     "`PPO()`": pdrm.PPO(),
     "`DQN.like_sb3()`": pdrm.DQN.like_sb3(),
     "`PPO.like_sb3()`": pdrm.PPO.like_sb3(),

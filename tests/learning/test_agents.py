@@ -139,7 +139,7 @@ IDS = {
     "cra-cql": "839be68bbe08",
     "ppo": "aaeb5c7cd50b",
     "rppo": "9ef5454562f2",
-    "dqn": "9965c831b33c",
+    "dqn": "4a0f8a43a9dc",
     "sac": "7f7ed86433ed",
 }
 """The ids of runs with the settings as they are by default."""

@@ -466,7 +466,7 @@ class DQN(OffPolicy):
     name: ClassVar[str] = "dqn"
     continuous: ClassVar[bool | None] = False
 
-    total_timesteps: Number = 120_000
+    total_timesteps: Number = 240_000
     discount: Number = 0.98
     learning_rate: Number = 2e-3
     linear_decay: bool = True
