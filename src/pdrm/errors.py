@@ -531,7 +531,7 @@ WARNINGS = {
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
-    "W0610": "None of the last tests of a deep agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings are made for such tasks; more steps, another agent or a table (`cprm`) may help.",
+    "W0610": "None of the last tests of an agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
@@ -586,7 +586,7 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of a deep agent none of whose last tests achieved the task: W0610.
+    """Warns of an agent none of whose last tests achieved the task: W0610.
 
     >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
     warning[W0610]: no episode of the last 5 tests ended in `done`
