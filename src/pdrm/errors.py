@@ -214,6 +214,10 @@ CALLED_HERE = {
 """What others, and the command line, call some settings and arguments; of several words the one that there is."""
 
 
+EXAMPLES = {"step": 'machine.step(machine.begin().after, {"a"}), or machine.run("a b") from the start on'}
+"""How to call what is most often called otherwise."""
+
+
 def name_right_word(word: str, known: Iterable[str]) -> str:
     """What a setting or an argument is called here, by its meaning elsewhere or by its spelling.
 
@@ -316,7 +320,7 @@ def _explain_call(
         and one not in placed[: len(given)]
     ]
     if missing:
-        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=called)
+        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=EXAMPLES.get(name, called))
     if len(given) > len(placed):
         fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
         return WrongArguments(fault, fix=f"name the others: {called}")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
@@ -23,6 +23,7 @@ from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
+from pdrm.habits import OF_STUDIES, Explained
 from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import read_agent, resolve_seeds
@@ -44,7 +45,7 @@ TEN_SEEDS = tuple(range(10))
 
 @explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
-class Study:
+class Study(Explained):
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
     tasks: tasks, or domains that come with a machine (themselves, names or files); one or several. agents: settings such as
@@ -58,6 +59,8 @@ class Study:
     [('q 1', 0), ('q 1', 1), ('cprm 1', 0), ('cprm 1', 1)]
     """
 
+    _called: ClassVar[str] = "studies"
+    _habits: ClassVar[Mapping[str, str]] = OF_STUDIES
     tasks: Task | DomainLike | Sequence[Task | DomainLike] = ()
     """Tasks, or domains that come with a machine: themselves, their names or files; one or several."""
     agents: Agent | str | Sequence[Agent | str] = ()
@@ -178,6 +181,11 @@ class Study:
     def report(self, folder: str | os.PathLike[str] | None = None) -> Path:
         """Write the page about it, `index.html`; returns its path. folder: where `run` has been; None: as for `run`."""
         return self.results(folder).report()
+
+    @explain_arguments
+    def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
+        """A row for each line: how its final tests went. folder: where `run` has been; None: as for `run`."""
+        return self.results(folder).table()
 
     @explain_arguments
     def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:

@@ -30,6 +30,7 @@ from pdrm.errors import (
     Interrupted,
     NeverSucceeded,
     PdrmError,
+    WrongKind,
     check_policy_files,
     explain_arguments,
     warn_caller,
@@ -584,6 +585,7 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
     [0, 1, 2]
     """
+    _check_door(task, agent)
     given = task if isinstance(task, Task) else Task(task, machine, success=tuple_of(success))
     if isinstance(task, Task) and (machine is not None or success):
         own = task.machine if machine is None else machine
@@ -603,6 +605,17 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
     return Runs(_train_all(specs, folder, watch, progress))
+
+
+def _check_door(task: object, agent: object) -> None:
+    """Refuse an agent in the place of the task, and several tasks or agents."""
+    if isinstance(task, Agent) or (isinstance(task, type) and issubclass(task, Agent)):
+        name = task.__name__ if isinstance(task, type) else type(task).__name__
+        raise WrongKind(f"{task!r} is an agent", fix=f"the task comes first: pdrm.train(task, pdrm.{name}(…))")
+    if isinstance(task, list | tuple | set) or isinstance(agent, list | tuple | set):
+        what = "tasks" if isinstance(task, list | tuple | set) else "agents"
+        fix = "pdrm.Study(tasks, agents, seeds=3).run() trains every agent on every task"
+        raise WrongKind(f"`train` takes one task and one agent, and several {what} are given", fix=fix)
 
 
 def _change(agent: object, settings: dict[str, Any]) -> Agent:
