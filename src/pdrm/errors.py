@@ -270,7 +270,8 @@ def explain_arguments(named: Named) -> Named:
 
 
 def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any kind
-    """The function, with a TypeError of the call itself explained. One that comes from within is left alone: its traceback goes on."""
+    """The function, with a TypeError of the call itself explained, and Ctrl-C without the lines of this package. A TypeError that
+    comes from within is left alone: its traceback goes on."""
 
     def call(*args, **words):  # type: ignore[no-untyped-def] # noqa: ANN002, ANN003, ANN202 - as the function's
         try:
@@ -279,9 +280,11 @@ def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             fault = explain(function, name, args, words, error)
+        except interrupted as stop:  # what was kept is all that matters, not where it was stopped
+            raise stop.with_traceback(None) from None
         raise fault
 
-    explain = _explain_call
+    explain, interrupted = _explain_call, Interrupted
     # In the function's own module, which is where doctest looks.
     moved = FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
     return update_wrapper(moved, function)
