@@ -73,18 +73,20 @@ def _advise_network(task: Task, agent: Deep) -> list[Advice]:
 def _advise_table(task: Task, agent: Agent) -> list[Advice]:
     defaults, usual = type(agent)(), default_settings(task, type(agent))
     own = [name for name in EXPLORING if hasattr(defaults, name) and _differs(agent, defaults, usual, name)]
-    tried, stacked = _do_without(own), not isinstance(task.machine, RewardMachine)
+    stacked, enough = not isinstance(task.machine, RewardMachine), "{} says which is enough"
+    which = Advice(enough.format("pdrm.check_k(task)"), enough.format("pdrm check-k"))
+    tried = list[Advice]()
     if stacked and agent.k == 0:
-        tried += [Advice("k=1, to see the top of the stack", "--k 1, to see the top of the stack")]
+        tried += [Advice(f"k=1, or a larger k: {which.fix}", f"--k 1, or a larger k: {which.shell_fix}")]
     if not isinstance(agent, CpRM | CountingCQL | Summary) and _has_stack(task):
         k = "" if agent.k in (0, 1, FULL) else f"k={agent.k}"
         why = "which also learns from what it imagines"
         tried += [Advice(f"pdrm.CpRM({k}), {why}", f"--agent cprm, {why}")]
+    tried += _do_without(own)
     episodes = min(max(2 * agent.total, defaults.total), MOST)
     tried += [Advice(f"train longer: episodes={episodes:_}", f"train longer: --episodes {episodes}")]
-    if stacked and agent.k != FULL:
-        larger = "a larger k: {} says which is enough"
-        tried += [Advice(larger.format("pdrm.check_k(task)"), larger.format("pdrm check-k"))]
+    if stacked and agent.k not in (0, FULL):
+        tried += [Advice(f"a larger k: {which.fix}", f"a larger k: {which.shell_fix}")]
     return tried
 
 
