@@ -17,7 +17,7 @@ import pytest
 
 import pdrm
 from pdrm import habits
-from pdrm.errors import BadSetting, NotHere, WrongArguments
+from pdrm.errors import BadSetting, NotHere, PdrmError, UnknownSetting, WrongArguments
 
 CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
 
@@ -216,6 +216,9 @@ def test_what_is_not_at_the_front_door_is_answered_with_a_call_that_is_right():
         ("evaluat", "run.evaluate("),
         ("Cprm", "`CpRM`"),
         ("wrap_env", "pdrm.wrap(env, machine, labels)"),
+        ("A2C", "stable_baselines3.A2C"),
+        ("TD3", "pdrm.SAC()"),
+        ("SARSA", "pdrm.QLearning()"),
     ):
         with pytest.raises(AttributeError) as raised:
             getattr(pdrm, name)
@@ -247,6 +250,14 @@ def test_what_users_of_other_libraries_write_is_answered_with_the_right_call():
         (task, "step", "env.step("),
         (task, "learn", "pdrm.train("),
         (pdrm.CpRM(), "learn", "pdrm.train("),
+        (pdrm.CpRM(), "policy", "run.policy"),
+        (runs[0], "model", "run.policy"),
+        (runs[0], "returns", "run.curve.returns"),
+        (task.machine, "draw", "pdrm.draw(machine"),
+        (pdrm.catalogue("letter-cra"), "save", "pdrm.save(machine"),
+        (task.domain, "render", "pdrm.draw(domain"),
+        (pdrm.Task("water-17").domain, "reset", "env.reset"),
+        (pdrm.Study(task, "q"), "frame", "study.run()"),
     ):
         with pytest.raises(NotHere, match=f"have no `{name}`") as raised:
             getattr(thing, name)
@@ -257,8 +268,44 @@ def test_what_users_of_other_libraries_write_is_answered_with_the_right_call():
         assert copy.deepcopy(thing) is not None
     assert copy.deepcopy(task) == task
     kinds = (pdrm.Run, pdrm.learning.Runs, pdrm.Task, pdrm.learning.DeepPolicy, pdrm.learning.Policy)
+    kinds += (pdrm.Study, type(task.domain), type(pdrm.Task("water-17").domain), pdrm.PushdownRewardMachine)
+    kinds += (pdrm.machines.RewardMachine, pdrm.machines.CountingRewardAutomaton)
     for kind in kinds:
         assert not [name for name in kind._habits if hasattr(kind, name)], f"{kind.__name__} has it"
+
+
+def test_what_is_called_otherwise_is_answered_with_the_right_call(tmp_path):
+    task = pdrm.Task("letter")
+    run = pdrm.train(task, "q", k=1, episodes=100, folder=tmp_path)
+    machine, several = task.machine, "in a list: pdrm.combine("
+    for call, fix in (
+        (lambda: pdrm.DQN.load("agent.zip"), "pdrm.Run.load("),
+        (lambda: pdrm.CpRM.learn(task), "pdrm.train("),
+        (lambda: pdrm.combine(machine), several),
+        (lambda: pdrm.combine([machine], machine), several),
+        (lambda: machine.step("amber"), "machine.run("),
+        (lambda: pdrm.Study(task, "q").table(tmp_path / "none"), "study.run("),
+        (lambda: pdrm.train(pdrm.CpRM(), task), "the task comes first: pdrm.train(task, pdrm.CpRM("),
+        (lambda: pdrm.train(pdrm.CpRM, task), "the task comes first: pdrm.train(task, pdrm.CpRM("),
+        (lambda: pdrm.train([task, task], "q"), "pdrm.Study(tasks"),
+        (lambda: pdrm.train(task, ["q", "cprm"]), "pdrm.Study(tasks"),
+        (lambda: pdrm.load(run.folder), f'pdrm.Run.load("{run.folder}")'),
+        (lambda: pdrm.load(tmp_path), f'pdrm.Run.load("{run.folder}")'),
+        (lambda: run.policy.act(0, "u0", ["q"]), "its stack symbols, the top comes first: #, A"),
+    ):
+        with pytest.raises(PdrmError) as raised:
+            call()
+        assert fix in raised.value.fix, raised.value
+    assert not hasattr(pdrm.DQN, "load")
+    with pytest.raises(AttributeError, match="'DQN' has no attribute 'zebra'"):
+        pdrm.DQN.zebra  # noqa: B018 - there is none
+    for kind in (pdrm.QLearning, pdrm.DQN):
+        for name, fix in (*habits.AS_SETTINGS.items(), *((name, "pdrm.train(task, ") for name in habits.TO_TRAIN)):
+            with pytest.raises(UnknownSetting, match=f"no setting `{name}`") as raised:
+                kind(**{name: 1})
+            assert fix in raised.value.fix
+    assert callable(pdrm.experiments.TensorBoard)
+    assert len(pdrm.Study(task, pdrm.QLearning(k=1, episodes=100), seeds=1, name="short").run(tmp_path).table()) == 1
 
 
 def test_an_attribute_error_inside_a_property_is_not_hidden():

@@ -236,6 +236,10 @@ CALLED_HERE = {
 """What others, and the command line, call some settings and arguments; of several words the one that there is."""
 
 
+EXAMPLES = {"step": 'machine.step(machine.begin().after, {"a"}), or machine.run("a b") from the start on'}
+"""How to call what is most often called otherwise."""
+
+
 def name_right_word(word: str, known: Iterable[str]) -> str:
     """What a setting or an argument is called here, by its meaning elsewhere or by its spelling.
 
@@ -288,7 +292,8 @@ def explain_arguments(named: Named) -> Named:
 
 
 def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any kind
-    """The function, with a TypeError of the call itself explained. One that comes from within is left alone: its traceback goes on."""
+    """The function, with a TypeError of the call itself explained, and Ctrl-C without the lines of this package. A TypeError that
+    comes from within is left alone: its traceback goes on."""
 
     def call(*args, **words):  # type: ignore[no-untyped-def] # noqa: ANN002, ANN003, ANN202 - as the function's
         try:
@@ -297,9 +302,11 @@ def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             fault = explain(function, name, args, words, error)
+        except interrupted as stop:  # what was kept is all that matters, not where it was stopped
+            raise stop.with_traceback(None) from None
         raise fault
 
-    explain = _explain_call
+    explain, interrupted = _explain_call, Interrupted
     # In the function's own module, which is where doctest looks.
     moved = FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
     return update_wrapper(moved, function)
@@ -338,7 +345,7 @@ def _explain_call(
         and one not in placed[: len(given)]
     ]
     if missing:
-        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=called)
+        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=EXAMPLES.get(name, called))
     if len(given) > len(placed):
         fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
         return WrongArguments(fault, fix=f"name the others: {called}")
@@ -553,7 +560,7 @@ WARNINGS = {
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
-    "W0610": "None of the last tests of a deep agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings are made for such tasks; more steps, another agent or a table (`cprm`) may help.",
+    "W0610": "None of the last tests of an agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers. So does, in a dictionary, a `float32` Box: `gymnasium.wrappers.TransformObservation` around the bare environment, with the new space.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
@@ -613,7 +620,7 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of a deep agent none of whose last tests achieved the task: W0610.
+    """Warns of an agent none of whose last tests achieved the task: W0610.
 
     >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
     warning[W0610]: no episode of the last 5 tests ended in `done`

@@ -137,11 +137,19 @@ def read_beginning(path: Path, most: int) -> bytes:
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
 
 
+RUN_RECORD = "spec.json"
+"""The file that every run's folder has."""
+
+
 def _refuse_folder(path: Path) -> CannotOpen:
     """The error that a file is needed, with some that are in the folder."""
     inside = list[str]()
     with suppress(OSError), os.scandir(path) as entries:
         inside = sorted(entry.path for entry in entries if entry.is_file())
+    runs = [path] if (path / RUN_RECORD).exists() else sorted(file.parent for file in path.glob(f"*/{RUN_RECORD}"))
+    if runs:
+        fix = f'pdrm.Run.load("{runs[0]}") (pdrm evaluate {runs[0]})'
+        return CannotOpen(f"{path} is a folder of runs, and a file is needed", fix=fix)
     fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
     return CannotOpen(f"{path} is a folder, and a file is needed", fix=fix)
 

@@ -3,6 +3,7 @@ the package (`CALLS`), and on agents, policies, runs and tasks, which are `Expla
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +41,12 @@ CALLS = {
     "env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     **dict.fromkeys(("wrap_env", "wrapper", "Wrapper"), "pdrm.wrap(env, machine, labels)"),
+    **{
+        name: f"the deep agents here are pdrm.PPO(), pdrm.DQN() and, for continuous actions, pdrm.SAC(); stable_baselines3.{name} "
+        "learns on pdrm.wrap(env, machine, labels)"
+        for name in ("A2C", "DDPG", "TD3")
+    },
+    "SARSA": "the tables here are pdrm.QLearning() and pdrm.CpRM()",
     "reproduce": "pdrm reproduce, on the command line",
     "claims": "pdrm claims, on the command line",
     "doctor": "pdrm doctor, on the command line",
@@ -52,8 +59,22 @@ CALLS = {
 
 TRAINING = ("learn", "train", "fit")
 """What other libraries call training."""
-OF_AGENTS = (*TRAINING, "predict", "act", "save", "load", "evaluate")
+OF_AGENTS = (*TRAINING, "predict", "act", "save", "load", "evaluate", "policy")
 """What the agents of other libraries have."""
+AS_SETTINGS = {
+    "verbose": "it is an argument of `train`: pdrm.train(…, progress=True)",
+    "progress_bar": "it is an argument of `train`: pdrm.train(…, progress=True)",
+    "callback": "it is an argument of `train`: pdrm.train(…, watch=function), which is called after every test",
+    "policy_kwargs": "the size of the networks is a setting of its own, as in pdrm.PPO(net_arch=(64, 64))",
+    "device": "JAX chooses it: `pdrm doctor` shows which, and what to install for a GPU",
+    "tensorboard_log": 'pdrm.train(…, watch=pdrm.experiments.TensorBoard("logs"))',
+    "seed": "it is an argument of `train`: pdrm.train(…, seed=0), or seeds=5 for several runs",
+    "eval_freq": "it is called `test_every` here",
+    "n_eval_episodes": "it is called `test_episodes` here",
+}
+"""What other libraries have among an agent's settings, and where it is here."""
+TO_TRAIN = ("env", "policy", "task", "machine")
+"""What other libraries give to an agent, and `train` is given here."""
 OF_POLICIES = {
     "predict": "action = policy.act(observation); run.evaluate(episodes=100) does what evaluate_policy does",
     "q_values": "policy.values(state, machine_state, stack), of a table",
@@ -73,6 +94,12 @@ OF_RUNS = {
     ),
     **dict.fromkeys(("test", "score"), "run.evaluate(episodes=100)"),
     "render": "print(run.replay()), or run.film('film.gif')",
+    **dict.fromkeys(("model", "q_table", "network"), "run.policy is what was learnt, run.spec.agent its settings"),
+    **dict.fromkeys(
+        ("returns", "rewards", "history", "results"),
+        "run.curve.returns, of the tests during training; run.evaluate(episodes=100)['returns'], of new episodes",
+    ),
+    "table": "run.policy.table()",
     **{name: f"run.spec.{name}" for name in ("task", "agent", "seed")},
 }
 OF_SEVERAL_RUNS = {
@@ -94,6 +121,25 @@ OF_TASKS = {
     **dict.fromkeys(TRAINING, "run = pdrm.train(task, pdrm.CpRM(k=1))"),
     **dict.fromkeys(("predict", "act"), "run = pdrm.train(task, pdrm.CpRM(k=1)), then run.policy.act(observation)"),
     **{name: f"pdrm.{name}(task)" for name in ("solve", "check_k", "sizes")},
+}
+DRAWING = ("draw", "render", "plot", "show")
+"""What other libraries call drawing."""
+OF_MACHINES = {
+    **dict.fromkeys(DRAWING, "pdrm.draw(machine, 'machine.svg'), or pdrm.draw(machine) in a notebook"),
+    **dict.fromkeys(("reset", "initial"), "machine.begin().after, the configuration in which it starts"),
+    **dict.fromkeys(("accepts", "simulate"), "machine.run('a b'), whose `accepted` and `reward` say what came of it"),
+    "save": "pdrm.save(machine, 'task.pdrm')",
+    "rules": "machine.transitions",
+}
+OF_DOMAINS = {
+    **dict.fromkeys(DRAWING, "pdrm.draw(domain, 'domain.png'), or pdrm.draw(domain) in a notebook"),
+    **{name: f"env = pdrm.Task(domain, machine).env(k=1), then env.{name}" for name in ("reset", "step")},
+    "save": "pdrm.domains.save_domain(domain, 'domain.npz')",
+    "env": "pdrm.Task(domain, machine).env(k=1)",
+}
+OF_STUDIES = {
+    **dict.fromkeys(("frame", "failures", "notes"), "results = study.run(), or study.results() of what was run before"),
+    **dict.fromkeys(TRAINING, "results = study.run()"),
 }
 
 
@@ -129,3 +175,15 @@ class Explained:
             if call := self._find_call(name):
                 raise NotHere(f"{self._called} have no `{name}`", fix=call)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class ExplainedKind(ABCMeta):
+    """The kind of a class that says the same where the class itself is asked, as in `pdrm.PPO.load("agent.zip")`."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:  # noqa: ANN401 - it raises
+            """Called for what the class does not have."""
+            if not name.startswith("_") and (call := cls._find_call(name)):
+                raise NotHere(f"{cls._called} have no `{name}`", fix=call)
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")

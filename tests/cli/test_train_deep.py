@@ -11,8 +11,9 @@ from tensorboard.util.tensor_util import make_ndarray
 
 from pdrm.domains.water import water_world
 from pdrm.errors import BadSetting, NeverSucceeded, NotHere, WrongPolicy
+from pdrm.learning.advice import advise
 from pdrm.learning.agents import DQN, PPO, QLearning, RecurrentPPO
-from pdrm.learning.run import Run, _advise, train
+from pdrm.learning.run import Run, train
 from pdrm.learning.settings import parse_setting
 from pdrm.task import Task
 
@@ -146,15 +147,15 @@ def test_advice_never_repeats_what_is_set():
     """Whoever does what is said is told something else, down to training longer."""
     echo, water = Task("echo"), Task("water-17")
     for kind, first in ((PPO, "pdrm.DQN()"), (DQN, 'pdrm.DQN(shaping="none")'), (RecurrentPPO, "pdrm.DQN()")):
-        own = _advise(echo, kind(k=2, learning_rate=0.5, total_timesteps=5))
-        assert own["fix"].startswith("do without your own learning_rate; or ")
-        assert str(kind().total) in own["shell_fix"]
-        plain = _advise(echo, kind(k=2))
-        assert plain["fix"].startswith(first)
-        assert plain["fix"].endswith(f"train longer: total_timesteps={2 * kind().total:_}")
-        assert plain["shell_fix"].endswith(f"train longer: --steps {2 * kind().total}")
-    assert _advise(echo, DQN(k=2, shaping="none"))["fix"].startswith("do without your own shaping; or pdrm.CpRM(), ")
-    assert _advise(water, PPO(total_timesteps=50))["shell_fix"] == "train longer: --steps 100"
+        own = advise(echo, kind(k=2, learning_rate=0.5, total_timesteps=5))
+        assert own.fix.startswith("do without your own learning_rate; or ")
+        assert str(kind().total) in own.shell_fix
+        plain = advise(echo, kind(k=2))
+        assert plain.fix.startswith(first)
+        assert plain.fix.endswith(f"train longer: total_timesteps={2 * kind().total:_}")
+        assert plain.shell_fix.endswith(f"train longer: --steps {2 * kind().total}")
+    assert advise(echo, DQN(k=2, shaping="none")).fix.startswith("do without your own shaping; or pdrm.CpRM(), ")
+    assert advise(water, PPO(total_timesteps=50)).shell_fix == "train longer: --steps 100"
 
 
 def test_habits_of_other_libraries_are_answered():

@@ -3,6 +3,7 @@
 import json
 import zipfile
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -111,7 +112,7 @@ def test_faulty_map_files(tmp_path):
         ("step_reward inf\n@.k", BadDomainSetting, "not a number"),
         ("step_reward a\n@.k", BadDomainSetting, "not a number"),
         ("place key k\n@.k", BadDomainSetting, "place k key"),
-        ("place # wall\n@.k", BadDomainSetting, "place k key"),
+        ("place # wall\n@.k", BadDomainSetting, "place k wall"),
         ("start kk\n@.k", BadDomainSetting, "start x"),
         ("name a b\n@.k", BadDomainSetting, "name a-b"),
         ("directions yes\n@.d", BadDomainSetting, "also a direction"),
@@ -240,3 +241,20 @@ def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatc
         archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
     with pytest.raises(PdrmError, match="asks for 4,000,000,000,000 bytes"):
         load_domain(tmp_path / "claims.npz")
+
+
+def test_environments_of_gymnasium_are_answered_with_how_to_train_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(gymnasium.registry, "OwnWorld", gymnasium.spec("CartPole-v1"))
+    for name in ("CartPole-v1", "ALE/Pong-v5", "OwnWorld"):
+        with pytest.raises(UnknownDomain, match="environment of Gymnasium") as raised:
+            pdrm.train(name, pdrm.DQN())
+        assert f'pdrm.wrap(gymnasium.make("{name}"), ' in raised.value.fix
+        assert "pdrm.from_gymnasium" in raised.value.fix
+    with pytest.raises(UnknownDomain, match="`maze-5x5`") as raised:
+        pdrm.Task("pdrm/TreasureMaze5x5-v0")
+    assert raised.value.fix == 'pdrm.Task("maze-5x5")'
+    (tmp_path / "room-v2").write_text("@.k")
+    assert pdrm.domains.load_domain("./room-v2").states == 3
+    with pytest.raises(UnknownDomain, match="no such file"):
+        pdrm.Task("maze-v")

@@ -16,9 +16,11 @@ from pdrm.domains import (
     from_gymnasium,
     from_outcomes,
     grid_domain,
+    load_domain,
     parse_map,
     read_map,
 )
+from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import Picture, Scene
 from pdrm.domains.map_file import parse_map_file
 from pdrm.errors import (
@@ -335,3 +337,18 @@ def test_a_place_is_not_drawn_as_floor_wall_or_start():
         with pytest.raises(BadDomainSetting, match=f"`{re.escape(letter)}` is {meant} in every map") as caught:
             parse_map_file(f"place {letter} dot\n####\n#@.#\n####", "rooms")
         assert (caught.value.where.line, caught.value.fix[-11:]) == (1, "place k dot")
+
+
+def test_a_map_may_be_given_as_its_text(tmp_path):
+    """Its places are named once, and it is as long as a map file is."""
+    emits = {"c": "coffee", "t": "tea"}
+    short, long = grid_domain("kitchen", KITCHEN, emits), grid_domain("kitchen", parse_map(KITCHEN, places="ct"), emits)
+    assert domain_bytes(short) == domain_bytes(long)
+    (tmp_path / "hall.txt").write_text("@.c")
+    assert short.step_limit == load_domain(tmp_path / "hall.txt").step_limit == 300
+    begun = grid_domain("hall", "s.c", {"c": "coffee"}, start="s")
+    assert begun.states == 3
+    with pytest.raises(UnknownPlace, match="`x` has no meaning"):
+        grid_domain("hall", "@.x", {})
+    with pytest.raises(BadDomainSetting, match="parsed with its starts"):
+        grid_domain("hall", parse_map("@.c", places="c"), {"c": "coffee"}, start="c")

@@ -12,6 +12,7 @@ from tests.drawing import paper
 
 OPENINGS = {
     ".svg": b"<?xml",
+    ".pdf": b"%PDF",
     ".png": b"\x89PNG",
     ".dot": b"digraph",
     ".gv": b"digraph",
@@ -28,10 +29,10 @@ def test_the_ending_says_the_format(tmp_path):
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
-    for name in ["machine.pdf", "machine", ".svg"]:
+    for name in ["machine.gif", "machine", ".svg"]:
         with pytest.raises(UnknownFormat) as error:
             draw(paper.letter(), tmp_path / name)
-        assert error.value.fix == "use one of .svg, .png, .dot, .gv, .tex, .tikz"
+        assert error.value.fix == "use one of .svg, .png, .pdf, .dot, .gv, .tex, .tikz"
         assert list(tmp_path.iterdir()) == []
 
 

@@ -174,3 +174,20 @@ def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
     assert (kept.unit, kept.seeds, kept.at.tolist()) == ("episodes", (0, 1), made.at.tolist())
     assert kept.returns[:, :, 0].tolist() == made.returns.mean(axis=2).tolist()
     assert (kept.origin.device, kept.origin.version) == ("a core", pdrm.__version__)
+
+
+def test_lines_that_no_seed_achieves_are_named_once(tmp_path, capsys):
+    """At the end, and below the table; not where a seed succeeds, not for the paper's studies, and not where silence was asked for."""
+    hopeless, fine = pdrm.QLearning(k=0, episodes=300), pdrm.CpRM(k=1, episodes=2_000)
+    study = Study(["maze-10x10"], [hopeless, fine], seeds=2)
+    capsys.readouterr()
+    results = study.run(tmp_path)
+    (note,) = results.notes
+    assert note.startswith("`q 0` on maze-10x10: no seed achieves it; try k=1, ")
+    assert capsys.readouterr().err.count(note) == 1
+    assert str(results.table()).endswith(note)
+    assert "no seed achieves it" in results._repr_html_()
+    assert "1 never achieved" in repr(study.results(tmp_path))
+    assert study.run(tmp_path, progress=False).notes == (note,)
+    assert "no seed" not in capsys.readouterr().err
+    assert not replace(results, lines=[(replace(study, figure="Figure 1"), results.lines[0][1])]).notes

@@ -431,3 +431,13 @@ def test_a_name_that_touches_another_has_a_place():
     with pytest.raises(BadSetting) as raised:
         pdrm.parse('complete x"a" 2\nstart: "a" "b"', "m.grammar")
     assert str(raised.value.where) == "m.grammar:1:10"
+
+
+def test_rules_as_others_write_them_are_answered_with_a_colon():
+    for arrow in ("->", "→", "=", "::="):
+        with pytest.raises(BadGrammar) as raised:
+            pdrm.from_grammar(f"S {arrow} a S b |")
+        assert '`start: "a" start "b"`' in raised.value.fix
+    for make in (lambda: pdrm.from_grammar('start: "a" -> b'), lambda: pdrm.from_regex("a -> b")):
+        with pytest.raises(BadGrammar, match="no aliases"):
+            make()

@@ -12,8 +12,18 @@ from dataclasses import replace
 import pytest
 
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, CannotWrite, Diverged, PdrmError, WrongPolicy
-from pdrm.learning.agents import PPO, CpRM, QLearning, agent_for
+from pdrm.errors import (
+    BadPolicyFile,
+    BadRunFolder,
+    BadSetting,
+    CannotWrite,
+    Diverged,
+    NeverSucceeded,
+    PdrmError,
+    WrongPolicy,
+)
+from pdrm.learning.advice import advise
+from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
 from pdrm.learning.tabular.policy import load_table
@@ -269,3 +279,26 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
         execute([steep, replace(DEEP, seed=2)], folders)
     assert caught.value.runs == (0,)
     assert [is_done(folder) for folder in folders] == [False, True]
+
+
+def test_a_table_that_never_succeeds_says_what_to_try():
+    """From 300 episodes on, and never what is set already."""
+    letter = Task("letter")
+    with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seeds 0, 1\)\n  fix: k=1, .*pdrm.CpRM\(\)"):
+        runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)
+    assert "but no episode of the last test" in repr(runs[0])
+    assert runs[0].warning.fix.count("pdrm.check_k(task) says which is enough") == 1
+    assert train("maze-10x10", "q", k=0, episodes=200).warning is None
+    assert train(letter, CpRM(k=1, episodes=2_000)).warning is None
+    told = advise(letter, QLearning(k=2, episodes=20_000, epsilon=0.1))
+    assert told.fix.startswith("pdrm.CpRM(k=2), ")
+    assert "; or do without your own epsilon; or train longer" in told.fix
+    assert "; or train longer: --episodes 40000; or a larger k: pdrm check-k" in told.shell_fix
+    for agent, fix in (
+        (CpRM(k="full"), "train longer: episodes=20_000"),
+        (Summary(), "train longer: episodes=1_000"),
+        (CountingCQL(), "train longer: episodes=20_000"),
+    ):
+        assert advise(letter, agent).fix == fix
+    plain = Task("letter", "events A B C\nstart u\nfinal v\notherwise stay 0\nu -> v : A & B, 1")
+    assert advise(plain, CpRM(k=0)).fix == "train longer: episodes=20_000"

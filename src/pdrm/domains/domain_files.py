@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from pathlib import Path
 
 from pdrm.domains.array_domain import domain_bytes, parse_array_file
@@ -16,6 +18,10 @@ from pdrm.limits import LARGEST_DOMAIN
 ARRAYS = ".npz"
 ZIPPED = b"PK"
 """What the bytes of an `.npz` begin with, whatever its name."""
+
+
+GYMNASIUM_ID = re.compile(r"-v\d+$")
+"""How the names of Gymnasium's environments end."""
 
 
 @explain_arguments
@@ -68,6 +74,7 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     >>> find_domain("letter").name
     'letter'
     """
+    _refuse_environment(name)
     if not means_name(name, names()):
         return load_domain(name)
     if name in names():
@@ -80,3 +87,21 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     guess = f"did you mean the file {files[0]}?" if files else did_you_mean(str(name), (*names(), *SIDES))
     fix = f"{guess} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)
+
+
+def _refuse_environment(name: str | os.PathLike[str]) -> None:
+    """Raise if this is the name of an environment of Gymnasium: by its ending, or because Gymnasium, where it is imported, has it."""
+    called = Path(name).as_posix()
+    known = getattr(sys.modules.get("gymnasium"), "registry", {})
+    if (not GYMNASIUM_ID.search(called) and called not in known) or Path(name).exists():
+        return
+    kwargs = getattr(known.get(called), "kwargs", {})
+    if own := called.startswith("pdrm/") and (kwargs.get("domain") or kwargs.get("world")):
+        raise UnknownDomain(f"`{called}` is what Gymnasium calls the domain `{own}`", fix=f'pdrm.Task("{own}")')
+    fix = (
+        "wrap it, and train it with Stable-Baselines3:\n"
+        f'       env = pdrm.wrap(gymnasium.make("{called}"), machine, labels, flatten=True)\n'
+        '       stable_baselines3.PPO("MlpPolicy", env).learn(100_000)\n'
+        "       (pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table)"
+    )
+    raise UnknownDomain(f"`{called}` is an environment of Gymnasium, and a domain is needed", fix=fix)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where, explain_arguments
+from pdrm.habits import OF_DOMAINS, Explained
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
@@ -107,7 +108,7 @@ class DomainArrays(NamedTuple):
 
 @explain_arguments
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FiniteDomain(Displayed):
+class FiniteDomain(Displayed, Explained):
     """A finite labelled MDP, checked when it is built.
 
     >>> from pdrm.domains.paper_domains import domain
@@ -116,6 +117,8 @@ class FiniteDomain(Displayed):
     (42, ('u', 'd', 'l', 'r'), ('A', 'B', 'C'), 'row 0, column 0; A shows')
     """
 
+    _called: ClassVar[str] = "domains"
+    _habits: ClassVar[Mapping[str, str]] = OF_DOMAINS
     name: str
     """What it is called."""
     arrays: DomainArrays

@@ -38,6 +38,8 @@ SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
 """Of each direction, the two at right angles to it."""
 LARGEST = 1_000
 """Rows or columns of a map at most."""
+STEP_LIMIT = 300
+"""Of a map that does not say."""
 Cell = tuple[int, int]
 """Row and column, from 0."""
 
@@ -180,10 +182,11 @@ def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str
 @explain_arguments
 def grid_domain(  # noqa: PLR0913 - named options, each with a default
     name: str,
-    grid: GridMap,
+    grid: GridMap | str,
     places: Mapping[str, str],
     *,
-    step_limit: int,
+    start: Collection[str] = (),
+    step_limit: int = STEP_LIMIT,
     directions: bool = False,
     standing: bool = False,
     bump: Iterable[str] | None = None,
@@ -195,18 +198,24 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
 ) -> FiniteDomain:
     """The domain in which `places` says which event each letter of the map emits when the agent enters it.
 
+    grid: the map's text, or a map that was parsed. start: letters of a text where an episode may begin, besides `@`.
+
     Options: `directions`, every action emits its direction, also against a wall; `standing`, a place emits its event on
     every step that ends there, not only on entering; `bump`, what a step against a wall emits in place of all that
     (None: no difference); `slip`, how likely a step goes to one of the two sides, each equally likely, instead of the way it
     was meant (2/3 is Gymnasium's FrozenLake; the label is that of the way it goes); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
 
-    >>> kitchen = grid_domain("kitchen", parse_map("@.c", places="c"), {"c": "coffee"}, step_limit=20)
+    >>> kitchen = grid_domain("kitchen", "@.c", {"c": "coffee"}, step_limit=20)
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
     """
-    if not isinstance(grid, GridMap):
-        fix = "grid_domain(name, pdrm.domains.parse_map(text, places=places), places, step_limit=…)"  # type: ignore[unreachable] # or is it?
-        raise WrongKind(f"{str(grid)[:40]!r} is not a parsed map", fix=fix)
+    if isinstance(grid, str):
+        grid = parse_map(grid, places={*places, *start}, start=start)
+    elif not isinstance(grid, GridMap):
+        fix = "grid_domain(name, text, places), or pdrm.domains.load_domain(path) where it is in a file"  # type: ignore[unreachable] # or is it?
+        raise WrongKind(f"{str(grid)[:40]!r} is neither a map's text nor a parsed map", fix=fix)
+    elif start:
+        raise BadDomainSetting(f"map `{name}` was parsed with its starts", fix="parse_map(text, places=…, start=…)")
     for letter in places:
         if not grid.places(letter):
             fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"

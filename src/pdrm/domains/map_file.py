@@ -22,8 +22,6 @@ from pdrm.domains.finite_domain import FLOOR, MOST_STEPS, WALL, FiniteDomain, ch
 from pdrm.domains.grids import DIRECTIONS, START, check_slip, grid_domain, parse_map
 from pdrm.errors import BadDomainSetting, PdrmError, UnknownPlace, Where, did_you_mean
 
-STEP_LIMIT = 300
-"""Of a map that does not say."""
 COMMENT = "//"
 RULE = "->"
 """What every rule of a machine has."""
@@ -61,9 +59,9 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
                 fault = f"{file}: `{letter}` emits `{event}`, which is also a direction"
                 raise BadDomainSetting(fault, fix=f"place {letter} EVENT")
     grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
-    called, limit = given.pop("name", name), given.pop("step_limit", STEP_LIMIT)
+    called = given.pop("name", name)
     sources = _find_sources(settings, rows, file)
-    return grid_domain(called, grid, emits, step_limit=limit, sources=sources, **given)
+    return grid_domain(called, grid, emits, sources=sources, **given)
 
 
 def _check_drawn(settings: list[Where], drawn: str) -> None:

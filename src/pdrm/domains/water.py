@@ -8,10 +8,12 @@ their parity, balls 0 and 1 jump to a new place and emit their name. `A_F` is em
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.habits import OF_DOMAINS, Explained
 from pdrm.lazy import Displayed
 
 Array = Any
@@ -36,13 +38,15 @@ OBSERVED = 4 + 4 * BALLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaterWorld(Displayed):
+class WaterWorld(Displayed, Explained):
     """The box and what moves in it. The paper prints none of these numbers but the side and the limit: the others are ours.
 
     >>> WaterWorld(side=20).name, round(WaterWorld().inner, 1)
     ('water-20', 16.4)
     """
 
+    _called: ClassVar[str] = "domains"
+    _habits: ClassVar[Mapping[str, str]] = OF_DOMAINS
     side: float = 17.0
     radius: float = 0.3
     """Of the agent and of every ball."""

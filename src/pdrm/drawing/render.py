@@ -35,6 +35,7 @@ from pdrm.task import Task, find_machine
 MACHINE_FORMATS: dict[str, Callable[[Machine[Rule], bool], bytes]] = {
     "svg": lambda machine, title: render_dot(to_dot(machine, title=title), "svg"),
     "png": lambda machine, title: render_dot(to_dot(machine, title=title), "png"),
+    "pdf": lambda machine, title: render_dot(to_dot(machine, title=title), "pdf"),
     "dot": lambda machine, title: to_dot(machine, title=title).encode(),
     "gv": lambda machine, title: to_dot(machine, title=title).encode(),
     "tex": lambda machine, title: to_tikz(machine, title=title).encode(),
@@ -96,7 +97,7 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
     """Draw a machine, a run on a word, a domain or a task.
 
     what: one of these, or a machine's name, file or text. path: where to save the picture too, in the format its ending names:
-    a machine as .svg, .png, .dot, .tex or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .png, .svg or .html.
+    a machine as .svg, .png, .pdf, .dot, .tex or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .png, .svg or .html.
     title: whether the drawing of a machine has its name on it.
 
     >>> from pdrm.language.loading import catalogue

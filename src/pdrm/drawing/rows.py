@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
-from pdrm.drawing.markup import Markup, html, number, table
+from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.errors import MissingPackage
 
 SHOWN = 20
@@ -23,7 +23,7 @@ R_co = TypeVar("R_co", bound=Row, covariant=True)
 
 
 class Rows(Sequence[R_co]):
-    """So many rows, each made from its number.
+    """So many rows, each made from its number, and notes that are shown below them.
 
     >>> from pdrm.learning.run import train
     >>> rows = train("letter", "q", k=1, episodes=200).policy.table()
@@ -31,8 +31,8 @@ class Rows(Sequence[R_co]):
     (104, 'u0', ('#',))
     """
 
-    def __init__(self, count: int, make: Callable[[int], R_co]) -> None:
-        self._count, self._make = count, make
+    def __init__(self, count: int, make: Callable[[int], R_co], notes: Sequence[str] = ()) -> None:
+        self._count, self._make, self._notes = count, make, tuple(notes)
 
     def __len__(self) -> int:
         return self._count
@@ -63,12 +63,16 @@ class Rows(Sequence[R_co]):
         heads, cells = self._cells()
         widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *cells]]
-        return "\n".join([*lines, *self._count_others()])
+        return "\n".join([*lines, *self._count_others(), *self._notes])
 
     def _repr_html_(self) -> Markup:
         heads, cells = self._cells()
         numbers = [place for place, value in enumerate(self._first()) if isinstance(value, int | float)]
-        return table(heads, cells, numbers) + html("p", *self._count_others())
+        return (
+            table(heads, cells, numbers)
+            + html("p", *self._count_others())
+            + join(html("p", note) for note in self._notes)
+        )
 
     def _first(self) -> list[Any]:
         return list(self[0].record().values()) if self._count else []

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
@@ -23,7 +23,9 @@ from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
+from pdrm.habits import OF_STUDIES, Explained
 from pdrm.lazy import borrow
+from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import read_agent, resolve_seeds
 from pdrm.learning.run_loop import DOMAIN, FAILURE, RunSpec, read_spec
 from pdrm.learning.settings import Agent
@@ -43,7 +45,7 @@ TEN_SEEDS = tuple(range(10))
 
 @explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
-class Study:
+class Study(Explained):
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
     tasks: tasks, or domains that come with a machine (themselves, names or files); one or several. agents: settings such as
@@ -57,6 +59,8 @@ class Study:
     [('q 1', 0), ('q 1', 1), ('cprm 1', 0), ('cprm 1', 1)]
     """
 
+    _called: ClassVar[str] = "studies"
+    _habits: ClassVar[Mapping[str, str]] = OF_STUDIES
     tasks: Task | DomainLike | Sequence[Task | DomainLike] = ()
     """Tasks, or domains that come with a machine: themselves, their names or files; one or several."""
     agents: Agent | str | Sequence[Agent | str] = ()
@@ -179,6 +183,11 @@ class Study:
         return self.results(folder).report()
 
     @explain_arguments
+    def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
+        """A row for each line: how its final tests went. folder: where `run` has been; None: as for `run`."""
+        return self.results(folder).table()
+
+    @explain_arguments
     def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
         """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been; None: as
         for `run`."""
@@ -229,7 +238,8 @@ class Results:
         counts = {"line": len(self.lines), "run": sum(len(curves.seeds) for _, curves in self.lines)}
         failed = f", {len(self.failures)} failed" if self.failures else ""
         said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
-        return f"<Results in {self.folder}: {said}{failed}>"
+        unlearnt = f", {len(self.notes)} never achieved" if self.notes else ""
+        return f"<Results in {self.folder}: {said}{failed}{unlearnt}>"
 
     def table(self) -> Rows[ResultRow]:
         """A row for each line: how its final tests went."""
@@ -242,7 +252,12 @@ class Results:
             success = float(curves.final_success.mean())
             return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
 
-        return Rows(len(self.lines), make)
+        return Rows(len(self.lines), make, self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note for each line that no seed achieves at the end: what to try. None for the paper's studies, which have claims instead."""
+        return tuple(note for study, curves in self.lines if not study.of_the_paper and (note := _note_failure(curves)))
 
     def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
         """The table as a pandas `DataFrame`, where pandas is installed."""
@@ -297,7 +312,8 @@ def run_study(
 ) -> Results:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    progress: whether to show how it goes; None: where a bar would be seen.
+    progress: whether to show how it goes; None: where a bar would be seen. Lines that no seed achieves are named at the end, unless it
+    is False.
 
     What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
     others go on; `NotRecorded` if all of them fail and nothing is recorded.
@@ -336,7 +352,19 @@ def run_study(
         raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
     kept = save_studies(studies, place, store)
     write_tables(recorded(kept, store) if kept else lines, place)
-    return Results(place, lines, failures)
+    results = Results(place, lines, failures)
+    if progress is not False:
+        for note in results.notes:
+            say(note)
+    return results
+
+
+def _note_failure(curves: Curves) -> str:
+    """That no seed of a line achieves the task in its last tests, and what to try; nothing where one does."""
+    task, agent = curves.panel.task, curves.panel.agent(curves.line)
+    if not is_judged(task, agent) or curves.success[:, -count_last_tests(len(curves.at)) :].any():
+        return ""
+    return f"`{curves.line.name}` on {curves.panel.heading}: no seed achieves it; try {advise(task, agent).fix}"
 
 
 # --- Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line.

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pdrm.errors import BadSetting, UnknownMachine, did_you_mean, explain_arguments
+from pdrm.errors import BadSetting, UnknownMachine, WrongKind, did_you_mean, explain_arguments
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
@@ -27,6 +27,9 @@ from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import reward_of
 from pdrm.machines.side_by_side import ENDED, FAILED, JUDGE, Move, Part, Place, SideBySide, StackOrNone, Symbol, exact
 from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
+
+SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
+"""What to write in place of machines that are given one by one."""
 
 
 @explain_arguments
@@ -75,6 +78,8 @@ def combine(
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
     named: dict[str, AnyMachine] = {}
+    if not isinstance(parts, Iterable):
+        raise WrongKind(f"{str(parts)[:40]!r} is not several machines", fix=SEVERAL)
     pairs = list(parts.items()) if isinstance(parts, Mapping) else [(getattr(one, "name", ""), one) for one in parts]
     for one, machine in pairs:
         if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
@@ -95,6 +100,8 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     events = [Event(name) for name in parts]
     if when in ("and", "or"):
         return events[0] if len(events) == 1 else And(tuple(events)) if when == "and" else Or(tuple(events))
+    if not isinstance(when, str):
+        raise WrongKind(f"`when` is {str(when)[:40]!r}, but must be a formula", fix=SEVERAL)
     with reading("<when>"):
         guard = read_guard(line := Line("<when>", 1, when))
     if isinstance(guard, Silent | Exactly):

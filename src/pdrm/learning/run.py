@@ -30,18 +30,17 @@ from pdrm.errors import (
     Interrupted,
     NeverSucceeded,
     PdrmError,
+    WrongKind,
     check_policy_files,
     explain_arguments,
     warn_caller,
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
 from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
+from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
-    DQN,
-    PPO,
-    SB3_SETTINGS,
     CountingQ,
     Deep,
     agent_for,
@@ -67,7 +66,7 @@ from pdrm.learning.run_loop import (
     read_progress,
     read_spec,
 )
-from pdrm.learning.settings import NOTHING, Agent, check_agent, check_known
+from pdrm.learning.settings import Agent, check_agent, check_known
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -161,11 +160,12 @@ class Run(Explained):
 
     @property
     def warning(self) -> NeverSucceeded | None:
-        """That none of the last tests of a deep agent achieved the task, and what to try; None where one did."""
+        """That none of the last tests achieved the task, and what to try; None where one did, and for a table that was trained for
+        less than 300 episodes."""
         success, agent = self.spec.task.success, self.spec.agent
-        if not isinstance(agent, Deep) or not success or not self.done:
+        if not is_judged(self.spec.task, agent) or not self.done:
             return None
-        ends = self.curve.ends[-max(1, len(self.curve) // LAST_TESTS) :]
+        ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
         if find_successes(ends, success).any():
             return None
         tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
@@ -173,7 +173,7 @@ class Run(Explained):
         wanted = " or ".join(f"`{state}`" for state in success)
         how = "ended" if last in self.spec.task.machine.final else "were cut off"
         fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
-        return NeverSucceeded(fault, **_advise(self.spec.task, agent))
+        return NeverSucceeded(fault, **advise(self.spec.task, agent)._asdict())
 
     @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
@@ -519,38 +519,12 @@ def _place(
     return placed
 
 
-def _advise(task: Task, agent: Deep) -> dict[str, str]:
-    """What to try with a deep agent that does not learn its task, in Python and on the command line: nothing that is set already."""
-    defaults = type(agent)()
-    steps = max(2 * agent.total, 0 if task.continuous else defaults.total)
-    longer, shell = f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}"
-    if task.continuous:
-        return {"fix": longer, "shell_fix": shell}
-    matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
-    changed = ", ".join(name for name in matter if getattr(agent, name) != getattr(defaults, name))
-    leave = f"do without your own {changed}; or " if changed else ""
-    imagine, shell_imagine = "", ""
-    if isinstance(agent, PPO):  # DQN learns where a wrong step costs much, and PPO learns to do nothing
-        imagine, shell_imagine = "pdrm.DQN(); or ", "--agent dqn; or "
-    elif (
-        isinstance(agent, DQN) and agent.shaping != NOTHING and not agent.counterfactuals
-    ):  # what it does not learn then, it may so
-        imagine = 'pdrm.DQN(shaping="none"), which imagines instead of being shaped; or '
-        shell_imagine = "--set shaping=none, with which it imagines; or "
-    return {
-        "fix": f"{leave}{imagine}pdrm.CpRM(), which learns a table; or {longer}",
-        "shell_fix": f"{leave}{shell_imagine}--agent cprm, which learns a table; or {shell}",
-    }
-
-
 @lru_cache(maxsize=2_000)
 def _parse_curve(text: str) -> Curve:
     """The curve of a text; a report asks for each several times."""
     return Curve.parse(text)
 
 
-LAST_TESTS = 4
-"""The last of so many parts of the tests say whether a task was learnt."""
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
 """A task, or a domain that comes with a machine: itself, its name or its file."""
 
@@ -603,14 +577,15 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
     for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
     on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
-    goes; None: where a bar would be seen. settings: of the agent. Warns (`NeverSucceeded`) if none of a deep agent's last tests
-    succeeds.
+    goes; None: where a bar would be seen. settings: of the agent. Warns (`NeverSucceeded`) if none of the last tests succeeds
+    (of a table: from 300 episodes on).
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
     >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
     [0, 1, 2]
     """
+    _check_door(task, agent)
     given = task if isinstance(task, Task) else Task(task, machine, success=tuple_of(success))
     if isinstance(task, Task) and (machine is not None or success):
         own = task.machine if machine is None else machine
@@ -630,6 +605,17 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
     return Runs(_train_all(specs, folder, watch, progress))
+
+
+def _check_door(task: object, agent: object) -> None:
+    """Refuse an agent in the place of the task, and several tasks or agents."""
+    if isinstance(task, Agent) or (isinstance(task, type) and issubclass(task, Agent)):
+        name = task.__name__ if isinstance(task, type) else type(task).__name__
+        raise WrongKind(f"{task!r} is an agent", fix=f"the task comes first: pdrm.train(task, pdrm.{name}(…))")
+    if isinstance(task, list | tuple | set) or isinstance(agent, list | tuple | set):
+        what = "tasks" if isinstance(task, list | tuple | set) else "agents"
+        fix = "pdrm.Study(tasks, agents, seeds=3).run() trains every agent on every task"
+        raise WrongKind(f"`train` takes one task and one agent, and several {what} are given", fix=fix)
 
 
 def _change(agent: object, settings: dict[str, Any]) -> Agent:

@@ -43,6 +43,7 @@ from pdrm.errors import (
 )
 from pdrm.files import (
     MALFORMED,
+    RUN_RECORD,
     Arrays,
     Fingerprint,
     describe_fault,
@@ -58,7 +59,7 @@ from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.settings import Agent
 from pdrm.task import Task
 
-SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = "spec.json", "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
+SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = RUN_RECORD, "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
 RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt", ".progress"
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The variable that says how many seconds pass between two checkpoints."""

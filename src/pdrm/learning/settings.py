@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields
 from functools import cache
@@ -19,7 +19,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, name_right_word
-from pdrm.habits import OF_AGENTS, Explained
+from pdrm.habits import AS_SETTINGS, OF_AGENTS, TO_TRAIN, Explained, ExplainedKind
 from pdrm.product.views import FullStack, TopK, View
 
 MOST = 2**31 - 1
@@ -48,7 +48,7 @@ KINDS: dict[str, type[Agent]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent(Explained, ABC):
+class Agent(Explained, metaclass=ExplainedKind):
     """What every agent has. Settings that it does not have, or that are out of range, are refused when it is made."""
 
     _called: ClassVar[str] = "agents are settings, and"
@@ -88,6 +88,8 @@ class Agent(Explained, ABC):
 
     @classmethod
     def _find_call(cls, name: str) -> str:
+        if name == "load":
+            return 'pdrm.Run.load("runs/…"), what pdrm.train(task, agent, folder="runs") has kept; its `policy` acts'
         return _how_to_train(cls) if name in OF_AGENTS else ""
 
     @property
@@ -238,7 +240,9 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
         if setting not in known:
             others = [other.name for other in KINDS.values() if setting in {field.name for field in fields(other)}]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
-            fix = name_right_word(setting, known)
+            fix = AS_SETTINGS.get(setting) or name_right_word(setting, known)
+            if setting in TO_TRAIN:
+                fix = _how_to_train(kind)
             if setting in LENGTHS:
                 fix = (
                     f"`{kind.name}` is trained for so many {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"

@@ -193,6 +193,7 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         before = CountingConfiguration(self.start, (0,) * self.counters)
         return self._after_silent(CountingStep(None, before, None, before, 0.0, 0), most_silent)
 
+    @explain_arguments
     def step(
         self, configuration: CountingConfiguration, label: Label, most_silent: int = MOST_SILENT_MOVES
     ) -> CountingStep:

@@ -102,6 +102,7 @@ class PushdownRewardMachine(PushdownSystem):
         before = Configuration(self.start, (self.stack[0],))
         return Step(None, before, tuple(self._silent_moves(before)))
 
+    @explain_arguments
     def step(self, configuration: Configuration, label: Label) -> Step:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
         machine is. label: a set of events."""

@@ -116,6 +116,7 @@ class RewardMachine(CountingMachine[RewardTransition]):
         start = RewardConfiguration(self.start)
         return RewardStep(None, start, None, start, 0.0)
 
+    @explain_arguments
     def step(self, configuration: RewardConfiguration, label: Label) -> RewardStep:
         """Read one label: the rule that applies, or `otherwise`. configuration: where the machine is. label: a set of events."""
         self.check_state(configuration.state)

@@ -109,6 +109,8 @@ HINTS = {
     "{": "templates cannot be used: write the rule out",
     "!": "`!` and `?` before a rule mean nothing here: leave them away",
 }
+ARROWS = ("->", "→", "=")
+"""What others write between a rule's name and what it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def read_expression(lines: Iterable[Line]) -> Expression:
     >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')]))
     "a" ("b" | "c")* "d"
     """
-    tokens = list(islice((token for line in lines for token in _tokens(line)), MOST_WORDS + 1))
+    tokens = list(islice((token for line in lines for token in _tokens(line, rules=False)), MOST_WORDS + 1))
     if len(tokens) > MOST_WORDS:
         fault = f"the expression has more than {MOST_WORDS:,} words and signs"
         raise TooLarge(fault, where=tokens[-1].where, fix="split the task, and combine its machines")
@@ -158,7 +160,7 @@ def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
     rule: list[_Token] = []
     indent, depth, count = 0, 0, 0
     for line in lines:
-        tokens = list(_tokens(line))
+        tokens = list(_tokens(line, rules=True))
         count += len(tokens)
         if count > MOST_TOKENS:
             fix = "use fewer rules, or build the machine in Python"
@@ -180,13 +182,16 @@ def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
         yield rule
 
 
-def _tokens(line: Line) -> Iterator[_Token]:
+def _tokens(line: Line, *, rules: bool) -> Iterator[_Token]:
+    """The words and signs of a line. rules: whether it may begin a rule."""
     code = line.code
     for found in TOKEN.finditer(code):
         kind = str(found.lastgroup)
         spend(2, where := line.at(found.start(kind) + 1, len(found[kind])))
         if kind == "odd":
             fix = HINTS.get(found[kind], 'write rules such as `pair: "open" pair* "close"`')
+            if rules and found[kind] in ARROWS and code[: found.start(kind)].strip(" \t:").isidentifier():
+                fix = 'after the name of a rule comes a colon, and events are in double quotes: `start: "a" start "b"`'
             raise BadGrammar(f"`{found[kind]}` does not belong in a grammar", where=where, fix=fix)
         yield _Token(kind, found[kind], where)
 

@@ -122,9 +122,14 @@ class StackTree:
 
     def check_symbols(self, memory: Memory) -> None:
         """Raise unless these are symbols of the stack."""
-        if isinstance(memory, str) or not isinstance(memory, Sequence) or not set(self.stack).issuperset(memory):
+        known = f"the top comes first: {', '.join(self.stack)}"
+        if isinstance(memory, str) or not isinstance(memory, Sequence):
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, top first: {', '.join(self.stack)}")
+            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, {known}")
+        for symbol in memory:
+            if symbol not in self.stack:
+                fault = f"{symbol!r} is not a stack symbol of the machine this was learnt with"
+                raise WrongPolicy(fault, fix=f"use its stack symbols, {known}")
 
     def number(self, memory: Sequence[str]) -> int:
         """The node of a stack."""

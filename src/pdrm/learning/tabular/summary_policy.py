@@ -144,7 +144,7 @@ class SummaryPolicy(Explained):
             raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
         if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(fault, fix="give a tuple of stack symbols, top first")
+            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, top first: {', '.join(self.machine.stack)}")
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
         return find_values(self.summaries, place, states.index(machine_state), symbols)[0]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 from pdrm.errors import (
     BadName,
@@ -28,6 +28,7 @@ from pdrm.errors import (
     did_you_mean,
     name_alike,
 )
+from pdrm.habits import OF_MACHINES, Explained
 from pdrm.lazy import Displayed
 from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.configurations import HasState
@@ -48,10 +49,12 @@ R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
-class Machine(Displayed, Generic[R_co]):
+class Machine(Displayed, Explained, Generic[R_co]):
     """What all three kinds of machine have."""
 
     __slots__ = ()
+    _called: ClassVar[str] = "machines"
+    _habits: ClassVar[Mapping[str, str]] = OF_MACHINES
     name: str
     events: tuple[str, ...]
     start: str
