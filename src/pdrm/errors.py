@@ -204,6 +204,8 @@ def name_alike(word: str, known: Iterable[str]) -> str:
 
 CALLED_HERE = {
     "gamma": ("discount",),
+    "max_k": ("k",),
+    "start": ("from_",),
     "ks": ("k",),
     "view": ("k",),
     "k": ("view",),

@@ -102,6 +102,7 @@ class Solution:
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
 
+    @explain_arguments
     def value(self, s: StateLike, u: str, stack: Stack) -> float:
         """The optimal value of a configuration: environment state (its number, its name, or its row and column), machine state, and stack (top first).
 
@@ -113,6 +114,7 @@ class Solution:
             return paid
         return max(self.action_values(s, u, stack).values())
 
+    @explain_arguments
     def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
         """The value of each action, and of acting optimally from then on; none where the episode is over.
 
@@ -132,6 +134,7 @@ class Solution:
         pairs = zip(self.domain.actions, values, strict=False)  # none where the episode is over
         return {name: paid + value for name, value in pairs if value is not None}
 
+    @explain_arguments
     def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
         """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
 
@@ -225,6 +228,7 @@ class Solution:
 
     # --- Numbers for names
 
+    @explain_arguments
     def find_state(self, called: StateLike) -> int:
         """The number of an environment state: by its number, its name as it is printed, or on a grid its row and column.
 
