@@ -137,7 +137,7 @@ IDS = {
     "summary": "f774fb2e7e39",
     "cra-q": "423e8020680b",
     "cra-cql": "839be68bbe08",
-    "ppo": "aaeb5c7cd50b",
+    "ppo": "1f7907363bb6",
     "rppo": "9ef5454562f2",
     "dqn": "4a0f8a43a9dc",
     "sac": "7f7ed86433ed",

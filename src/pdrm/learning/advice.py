@@ -16,6 +16,8 @@ LAST_TESTS = 4
 """The last of so many parts of the tests say whether a task was learnt."""
 FEWEST_EPISODES = 300
 """A table that was trained for less is not expected to have learnt anything."""
+ENOUGH = 2
+"""A network that was trained so many times as long as by default does not learn a task by training longer."""
 EXPLORING = ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least", "step_limit")
 """Settings of a table with which it may not find a reward, or not learn from it."""
 
@@ -56,18 +58,19 @@ def advise(task: Task, agent: Agent) -> Advice:
 def _advise_network(task: Task, agent: Deep) -> list[Advice]:
     defaults = type(agent)()
     steps = max(2 * agent.total, 0 if task.continuous else defaults.total)
-    longer = Advice(f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}")
+    longer = [Advice(f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}")]
     if task.continuous:
-        return [longer]
+        return longer
     matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
     tried = _do_without([name for name in matter if getattr(agent, name) != getattr(defaults, name)])
-    if isinstance(agent, PPO):  # DQN learns where a wrong step costs much, and PPO learns to do nothing
+    if isinstance(agent, PPO):
         tried += [Advice("pdrm.DQN()", "--agent dqn")]
     elif isinstance(agent, DQN) and agent.shaping != NOTHING and not agent.counterfactuals:
         # what it does not learn then, it may so
         imagine = 'pdrm.DQN(shaping="none"), which imagines instead of being shaped'
         tried += [Advice(imagine, "--set shaping=none, with which it imagines")]
-    return [*tried, Advice("pdrm.CpRM(), which learns a table", "--agent cprm, which learns a table"), longer]
+    tried += [Advice("pdrm.CpRM(), which learns a table", "--agent cprm, which learns a table")]
+    return tried + (longer if agent.total < ENOUGH * defaults.total else [])
 
 
 def _advise_table(task: Task, agent: Agent) -> list[Advice]:

@@ -405,6 +405,10 @@ class PPO(Deep):
     """Longer gradients are shortened to this."""
     target_kl: float | None = None
     """No further update once the approximate divergence from the old policy is beyond 1.5 times this."""
+    restarts: float = 0.8
+    """Ours: the share of training episodes that begin in a situation that an earlier one met, instead of at a start: with its environment
+    state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
+    learnt even where the first ones do not lead there yet. None do where nothing of the machine is seen. Tests always begin at a start."""
     shaping: str = EMITTED
     shaping_discount: float | None = 0.6
 
@@ -419,6 +423,7 @@ class RecurrentPPO(PPO):
 
     name: ClassVar[str] = "rppo"
 
+    restarts: float = 0.0
     lstm_hidden_size: int = 256
     """Units of each LSTM."""
     sequence_length: int = 16
@@ -564,6 +569,7 @@ _PPO_LIKE_SB3 = {
     "n_epochs": 10,
     "ent_coef": 0.0,
     "reward_scale": 1.0,
+    "restarts": 0.0,
     "shaping": NOTHING,
     "shaping_discount": None,
 }

@@ -38,6 +38,7 @@ LATER: dict[str, Any] = {
     "ties": "random",
     "limit_ends": False,
     "counter_values": None,
+    "restarts": 0.0,
 }
 """Settings that earlier versions did not have, and what those did. Where an agent does the same, they are not recorded, so that
 runs keep their ids."""
@@ -174,7 +175,7 @@ INTEGERS, REALS = ("int", "int | None", SEVERAL), ("float", "float | None", "Num
 """How fields of numbers are annotated."""
 SHARES = (
     *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "shaping_discount"),
-    *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction"),
+    *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction", "restarts"),
 )
 """Settings from 0 to 1; the learning rate of tables is one, too."""
 FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")

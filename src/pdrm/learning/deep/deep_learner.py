@@ -20,10 +20,11 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import AUTO, EMITTED, Deep, OffPolicy, shaping_of
+from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
+from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.settings import FULL, NOTHING, Agent
@@ -67,12 +68,13 @@ def needed_depth(task: Task, agent: Deep) -> int:
 
     >>> from pdrm.learning.agents import PPO
     >>> [needed_depth(Task(name), PPO()) for name in ("letter", "deliver-8")]
-    [302, 32]
+    [334, 41]
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MOST_SEEN if agent.k == "full" else MOST
-    return max(LEAST, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most))
+    begun = HEIGHTS if isinstance(agent, PPO) and agent.restarts else 0  # symbols that an episode may begin with
+    return max(LEAST, min(most, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most) + begun))
 
 
 IMAGINED = 8
@@ -82,7 +84,7 @@ LARGEST_SEEN = 10.0
 
 
 def settle(task: Task, agent: Deep) -> Deep:
-    """The agent with what it leaves to the task: the scale of rewards, whether they are shaped, and how many experiences are imagined. Whatever comes from
+    """The agent with what it leaves to the task: the scale of rewards, whether they are shaped, where episodes begin, and how many experiences are imagined. Whatever comes from
     outside is settled first (`batch_key`, `check_fits`, `DeepLearner`); all other functions take settled agents.
 
     >>> from pdrm.learning.agents import DQN
@@ -94,6 +96,8 @@ def settle(task: Task, agent: Deep) -> Deep:
         settled["reward_scale"] = min(1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN))
     if agent.shaping == AUTO:
         settled["shaping"] = NOTHING if isinstance(agent, OffPolicy) and agent.counterfactuals else EMITTED
+    if isinstance(agent, PPO) and agent.k == NOTHING:  # it could not tell where an episode has begun
+        settled["restarts"] = 0.0
     agent = replace(agent, **settled)
     if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
         return replace(agent, counterfactuals=IMAGINED if _can_imagine(task, agent) else 0)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import Deep
 from pdrm.learning.settings import Number
-from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
+from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
+from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
 
 # --- Environments of training.
@@ -23,12 +23,20 @@ TO_ACT = 0xA511E9B3
 """Keeps the keys that actions are drawn with apart from the environment's own."""
 
 
+class Visited(NamedTuple):
+    """Situations that were met in training, in which episodes can begin."""
+
+    state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
+    known: jax.Array  # [ROOM]: whether there is one
+
+
 class Envs(NamedTuple):
     """Where they all stand."""
 
     state: ProductState  # [N]
     gained: jax.Array  # [N]: the raw return of each episode so far
     begun: jax.Array  # [N], int8: the status with which each episode began
+    visited: Visited | None = None  # where episodes can begin besides the start; None: nowhere
 
 
 class Tally(NamedTuple):
@@ -50,14 +58,18 @@ class Tally(NamedTuple):
     """Steps of episodes that began in a final state."""
 
 
-def begin_envs(product: JaxProduct, settings: Deep, key: Key) -> Envs:
-    """All at their start; staggered ones at clocks spread over the step limit."""
+def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool = False) -> Envs:
+    """All at their start; staggered ones at clocks spread over the step limit. restarts: whether they keep the situations that they meet."""
     count = settings.n_envs
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(count)))
     if settings.staggered:
         clock = (jnp.arange(count) * (product.domain.step_limit / count)).astype(jnp.int32)
         state = state._replace(clock=clock)
-    return Envs(state, paid, status.astype(jnp.int8))
+    envs = Envs(state, paid, status.astype(jnp.int8))
+    if not restarts:
+        return envs
+    first = jax.tree.map(lambda part: jnp.broadcast_to(part[0], (ROOM, *part.shape[1:])), state)
+    return envs._replace(visited=Visited(first, jnp.zeros(ROOM, jnp.bool_)))
 
 
 def observe_envs(product: JaxProduct, envs: Envs) -> jax.Array:
@@ -80,8 +92,8 @@ class Stepped(NamedTuple):
     tally: Tally
 
 
-def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
-    """One action for each, [N] or [N, action size]."""
+def step_envs(product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0) -> Stepped:
+    """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin where earlier ones have been."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
     gained = envs.gained + outcome.reward
@@ -96,12 +108,69 @@ def step_envs(product: JaxProduct, envs: Envs, action: jax.Array) -> Stepped:
     )
     state, paid, status = jax.vmap(product.renew)(last, over)
     begun = jnp.where(over, status.astype(jnp.int8), envs.begun)
-    return Stepped(Envs(state, jnp.where(over, paid, gained), begun), last, outcome, over, tally)
+    visited = None if envs.visited is None else note_visits(envs.visited, last, over)
+    after = restart(Envs(state, jnp.where(over, paid, gained), begun, visited), over, restarts)
+    return Stepped(after, last, outcome, over, tally)
 
 
 def sum_tally(tally: Tally) -> Tally:
     """A tally of many steps as one."""
     return Tally(*(part.sum(axis=0) for part in tally))
+
+
+# --- Beginning where earlier episodes have been.
+
+HEIGHTS = 32
+"""The highest stack of a situation that is kept."""
+ROOM = 4_096
+"""Situations that are kept. Where there are more, they share places."""
+SLOTS = 8
+"""Of a domain without numbered states, situations that are kept for each machine state and height."""
+RESTART = 0x4E570000
+"""Keeps what is drawn for the beginning of an episode apart from what is drawn in it."""
+
+
+def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited:
+    """Keep the situations that were met, [N], unless the episode is over."""
+    machine, numbers = met.configuration, jnp.arange(len(over))
+    numbered = isinstance(met.environment, jax.Array) and met.environment.ndim == 1
+    where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
+    place = (key_of(key_of(machine.state.astype(jnp.uint32), machine.height), where) % ROOM).astype(jnp.int32)
+    place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
+    last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
+    place = jnp.where(last[place] == numbers, place, ROOM)  # one for each place: else the order of writing would matter
+
+    def keep(old: jax.Array, new: jax.Array) -> jax.Array:
+        return old.at[place].set(new, mode="drop")
+
+    return Visited(jax.tree.map(keep, visited.state, met), visited.known.at[place].set(True, mode="drop"))
+
+
+def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
+    """Let a share of the episodes that have just begun (where one was over, [N]) begin in a situation that was met, drawn uniformly."""
+    if envs.visited is None:
+        return envs
+    (state, known), keys = envs.visited, envs.state.key
+    count = jnp.cumsum(known)
+    rank = jnp.minimum((_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32), count[-1] - 1)
+    place = jnp.searchsorted(count, rank + 1)
+    there: ProductState = jax.tree.map(lambda part: part[place], state)
+    there = there._replace(key=keys, clock=jnp.zeros_like(there.clock))
+    chosen = over & known.any() & (_draw_shares(keys, RESTART) < share)
+
+    def choose(new: jax.Array, old: jax.Array) -> jax.Array:
+        return jnp.where(chosen.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+    begun = jnp.where(chosen, OK, envs.begun).astype(jnp.int8)
+    return Envs(jax.tree.map(choose, there, envs.state), jnp.where(chosen, 0.0, envs.gained), begun, envs.visited)
+
+
+def _draw_shares(keys: Key, number: int) -> jax.Array:
+    """[N]: a number from 0 to below 1 for each key."""
+    return jax.vmap(lambda key: uniforms(key_of(key, number), 1)[0])(keys)
+
+
+# --- What networks learn from.
 
 
 def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:

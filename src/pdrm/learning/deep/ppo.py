@@ -158,7 +158,7 @@ def collect(
 
     def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
         action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
-        stepped = step_envs(product, now.envs, action)
+        stepped = step_envs(product, now.envs, action, settings.restarts)
         # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
         seen = jnp.concatenate((observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
         start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
@@ -262,7 +262,7 @@ def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
 
 def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
     """Before the first step."""
-    envs = begin_envs(product, settings, key_of(key, 1))
+    envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
     return PPOState(network, nn.ADAM.init(network), envs, key_of(key, 2), jnp.int32(0))
 
 

@@ -200,7 +200,7 @@ def act(product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act
 
 def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key) -> RecurrentState:
     """Before the first step."""
-    envs = begin_envs(product, settings, key_of(key, 1))
+    envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
     start = jnp.ones(settings.n_envs, jnp.bool_)
     memory = empty_memory(settings, settings.n_envs)
     return RecurrentState(network, nn.ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0))
