@@ -137,11 +137,6 @@ OF_DOMAINS = {
     "save": "pdrm.domains.save_domain(domain, 'domain.npz')",
     "env": "pdrm.Task(domain, machine).env(k=1)",
 }
-OF_WRAPPED = {
-    **dict.fromkeys(("machine_state", "state", "current_state", "u"), "env.configuration.state"),
-    "stack": "env.configuration.stack, a tuple, top first",
-    "action_masks": "sb3_contrib's ActionMasker(env, function), whose function reads env.configuration",
-}
 OF_STUDIES = {
     **dict.fromkeys(("frame", "failures", "notes"), "results = study.run(), or study.results() of what was run before"),
     **dict.fromkeys(TRAINING, "results = study.run()"),

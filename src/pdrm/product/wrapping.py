@@ -19,7 +19,7 @@ from functools import partial
 from importlib.util import find_spec
 from inspect import signature
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
@@ -36,6 +36,7 @@ from pdrm.errors import (
     EpisodeOver,
     FinishedAtReset,
     LongVector,
+    NotHere,
     PdrmError,
     SmallImage,
     StackTooHigh,
@@ -43,7 +44,6 @@ from pdrm.errors import (
     explain_arguments,
     warn_caller,
 )
-from pdrm.habits import OF_WRAPPED, Explained
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
@@ -64,7 +64,7 @@ BROKEN_OFF = f"{OVER}: an error broke it off, after the environment had moved an
 
 
 @explain_arguments
-class MachineEnv(Explained, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
     `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`; `observing` is the view, the form, the depth and the keys.
 
@@ -77,9 +77,6 @@ class MachineEnv(Explained, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstru
     >>> reward, str(env.configuration), info["machine"]["label"]
     (-0.01, 'u0, A #', frozenset({'A'}))
     """
-
-    _called = "environments of pdrm.wrap"
-    _habits = OF_WRAPPED
 
     def __init__(  # noqa: PLR0913, PLR0917 - each is a choice of its own
         self,
@@ -145,6 +142,11 @@ class MachineEnv(Explained, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstru
     def configuration(self) -> Configuration:
         """The machine's configuration now: `env.configuration.state`, and `env.configuration.stack`, top first."""
         return Configuration(self._state, self._stack)
+
+    if not TYPE_CHECKING:
+        # By habit; as properties, because a `__getattr__` would make every step slower.
+        machine_state = state = property(lambda _: _refuse_name("state"), doc="It is `env.configuration.state`.")
+        stack = property(lambda _: _refuse_name("stack"), doc="It is `env.configuration.stack`.")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
@@ -428,6 +430,10 @@ def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
     )
     record.shows = shows
     return record
+
+
+def _refuse_name(name: str) -> NoReturn:
+    raise NotHere(f"the machine's {name} is not here", fix=f"env.configuration.{name}")
 
 
 def _check_order(env: object, machine: object, labels: object) -> None:
