@@ -4,7 +4,7 @@ A courier walks a yard, a square whose place is two real numbers. Two boxes are 
 only the box loaded last can be taken out. Until a whole delivery has been found by chance, plain DQN is paid for nothing; with
 the counterfactual replay buffer every walk also teaches what it would have been worth with boxes aboard.
 
-    python examples/counterfactual_dqn.py                 one seed with each of the two, a minute
+    python examples/counterfactual_dqn.py                 one seed with each of the two: less than a minute
     python examples/counterfactual_dqn.py --controls      and with more steps or larger batches for plain DQN
     python examples/counterfactual_dqn.py --controls --seeds 10 --output docs
                                                           the record and the picture of the page on Stable-Baselines3
