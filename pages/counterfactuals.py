@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +19,31 @@ ENOUGH = 0.9
 
 def table(record: dict[str, Any]) -> str:
     """How soon each agent learnt, and how it ended."""
-    seeds = len(next(iter(record["lines"].values())))
+    every = record["steps_between_tests"]
     rows = [
-        "| agent | seeds that learnt it | steps until then, median | last tests: delivered | last tests: mean return |",
-        "|---|---|---|---|---|",
+        "| agent | trained for | seeds that learnt it | steps until then: median | earliest, latest | last tests: delivered |",
+        "|---|---|---|---|---|---|",
     ]
-    for name, runs in record["lines"].items():
-        firsts = [_learnt_at(record["at"], run["delivered"]) for run in runs]
-        met = [first for first in firsts if first is not None]
+    for name, line in record["lines"].items():
+        runs = line["runs"]
+        learnt = [_learnt_at(every, run["delivered"]) for run in runs]
+        met = [at for at in learnt if at is not None]
         # A seed that never learnt it counts as later than all others.
-        ordered = sorted(first if first is not None else float("inf") for first in firsts)
-        middle = (ordered[(seeds - 1) // 2] + ordered[seeds // 2]) / 2
-        median = f"{middle:,.0f}" if np.isfinite(middle) else f"more than {record['at'][-1]:,}"
+        middle = np.median([np.inf if at is None else at for at in learnt])
+        median = f"{middle:,.0f}" if np.isfinite(middle) else f"more than {line['steps']:,}"
+        spread = f"{min(met):,}, {max(met):,}" if met else "none"
         last = np.mean([run["delivered"][-1] for run in runs])
-        gained = np.mean([run["returns"][-1] for run in runs])
-        rows.append(f"| {name} | {len(met)} of {seeds} | {median} | {last:.0%} | {gained:.2f} |")
-    seconds = sum(run["seconds"] for runs in record["lines"].values() for run in runs)
+        rows.append(f"| {name} | {line['steps']:,} | {len(met)} of {len(runs)} | {median} | {spread} | {last:.0%} |")
+    seconds = sum(run["seconds"] for line in record["lines"].values() for run in line["runs"])
     made = f"*`{record['made_by']}`: {seconds / 60:.0f} minutes of one core, Stable-Baselines3 {record['stable_baselines3']}.*"
     return "\n".join([*rows, "", made])
 
 
-def _learnt_at(at: list[int], delivered: list[float]) -> int | None:
-    """The first test from which on two in a row deliver."""
-    for step, one, other in zip(at, delivered, [*delivered[1:], delivered[-1]], strict=True):
+def _learnt_at(every: int, delivered: list[float]) -> int | None:
+    """The steps before the first of two tests in a row that deliver; None: there are no two such tests."""
+    for number, (one, other) in enumerate(pairwise(delivered), start=1):
         if min(one, other) >= ENOUGH:
-            return step
+            return number * every
     return None
 
 

@@ -563,11 +563,13 @@ WARNINGS = {
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
     "W0610": "None of the last tests of an agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
-    "W0611": "An observation holds a small image, and Stable-Baselines3 is in use. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
-    "`pdrm.wrap(…, flatten=True)` makes it plain numbers. So does, in a dictionary, a `float32` Box: `gymnasium.wrappers.TransformObservation` around the bare environment, with the new space.",
+    "W0611": "An observation holds a small image, and Stable-Baselines3 is installed. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `float_images=True` does so and keeps the dictionary.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
+    "W0615": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
+    "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
 }
 """What each warning code means, for `pdrm explain`."""
 
@@ -644,7 +646,7 @@ class SmallImage(UserWarning):
 
     >>> print(SmallImage("image", (7, 7, 3)))
     warning[W0611]: Stable-Baselines3's MultiInputPolicy takes `image`, of shape (7, 7, 3), for a picture; its convolutions need 36 by 36 pixels
-      fix: pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]; to keep it as numbers in a dictionary, make it a float32 Box with gymnasium.wrappers.TransformObservation, inside pdrm.wrap
+      fix: pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]
     """
 
     code = "W0611"
@@ -654,9 +656,26 @@ class SmallImage(UserWarning):
         super().__init__(f"Stable-Baselines3's MultiInputPolicy {picture}")
 
     def __str__(self) -> str:
-        fix = 'pdrm.wrap(…, flatten=True) and "MlpPolicy", or leave it out: keys=[…]; to keep it as numbers in a dictionary, make it a '
-        float_box = "float32 Box with gymnasium.wrappers.TransformObservation, inside pdrm.wrap"
-        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}{float_box}"
+        fix = 'pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]'
+        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
+
+
+class LongVector(UserWarning):
+    """Warns of a flat observation that is most often an image: W0615.
+
+    >>> print(LongVector(100_804))
+    warning[W0615]: with flatten=True an observation is a vector of 100,804 numbers
+      fix: leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation
+    """
+
+    code = "W0615"
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"with flatten=True an observation is a vector of {length:,} numbers")
+
+    def __str__(self) -> str:
+        fix = 'leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation'
+        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):
@@ -816,11 +835,12 @@ def missing_jax() -> MissingPackage:
 
 
 class CannotWrap(PdrmError, code="E0901"):
-    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.product.wrap_vector` a list of functions that each make one.
+    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.wrap_vector` a list of functions that each make one.
 
     A vector environment that exists already cannot be wrapped: when the machine reaches a final state its sub-environment
     must be reset, and a vector environment offers no way to do that for one of them. Only spaces that Gymnasium can
-    flatten can be flattened, only a `Discrete` one can be numbered, and the key `machine` of `info` must be free.
+    flatten can be flattened, only a `Discrete` one can be numbered, and the keys of `info` that are ours must be free: `machine`, and for labelling functions `env`
+    and `before`. `Monitor` and `RecordEpisodeStatistics`, which sum up rewards, go outside, where they see all of them.
     """
 
 
@@ -853,7 +873,7 @@ class FinishedAtReset(PdrmError, code="E0906"):
 class BadEnvironment(PdrmError, code="E0907"):
     """An environment does not keep to Gymnasium's interface: its spaces are `observation_space` and `action_space`, `reset` takes `seed`
     and `options` and returns `(observation, info)`, `step` returns `(observation, reward, terminated, truncated, info)`, and `info` is
-    a dictionary. Those of the old Gym return the observation alone and four values; `shimmy.GymV21CompatibilityV0` translates them."""
+    a dictionary. The first observation must have the shape that its space says. Those of the old Gym return the observation alone and four values; `shimmy.GymV21CompatibilityV0` translates them."""
 
 
 class ProductTooLarge(PdrmError, code="E1001"):

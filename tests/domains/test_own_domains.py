@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from pdrm import wrap
 from pdrm.domains import (
     FiniteEnv,
     Outcome,
@@ -280,6 +281,27 @@ def test_states_whose_ways_in_agree_keep_their_numbers():
     world = from_outcomes("w", {"end": "end", "go": "go"}, "a", outcomes, [Start("go")], events=[], step_limit=3)
     assert world.arrays.terminal.tolist() == [True, False]
     assert world.arrays.next[:, 0].tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
+def test_what_stands_around_a_table_is_not_lost_without_a_word():
+    lake = gymnasium.make("FrozenLake-v1")
+    watched = wrap(lake, "letter", lambda *_: set())
+    for env, said in (
+        (
+            gymnasium.wrappers.TransformReward(lake, lambda paid: 2 * paid),
+            r"TransformReward is around[^\n]*\n.*unwrapped",
+        ),
+        (watched, r"MachineEnv, from pdrm.wrap, has a machine[^\n]*\n.*pdrm.Task"),
+        (gymnasium.wrappers.TimeLimit(watched, 9), "MachineEnv, from pdrm.wrap"),
+    ):
+        with pytest.raises(BadDomainSetting, match=said):
+            from_gymnasium(env, entering({}))
+    with pytest.raises(NoTransitionTable, match="a vector of environments"):
+        from_gymnasium(gymnasium.make_vec("FrozenLake-v1", num_envs=2), entering({}))
+    statistics = gymnasium.wrappers.RecordEpisodeStatistics(lake)
+    assert from_gymnasium(statistics, entering({})).step_limit == 100
+    with pytest.raises(BadDomainSetting, match=r"`<lambda>` at test_own_domains.py:\d+ \(`labels`\) returned 'goal'"):
+        from_gymnasium(lake, lambda *_: "goal")
 
 
 def test_environments_that_cannot_be_read():

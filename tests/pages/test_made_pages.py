@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pages import counterfactuals
 from pages.commands import commands
 from pages.error_examples import EXAMPLES
 from pages.errors import PARTS, errors_page, example_of, message_of
@@ -59,3 +60,13 @@ def test_every_public_name_is_on_the_page():
     page = (DOCS / "api.md").read_text()
     for name in pdrm.__all__:
         assert f"\n### {name}\n" in page
+
+
+def test_learnt_is_two_tests_in_a_row():
+    """One good test at the very end is not enough, and a seed that never learnt counts as later than all others."""
+    runs = [{"delivered": delivered, "seconds": 30} for delivered in ([0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 0.8, 1])]
+    line = {"steps": 4000, "runs": runs}
+    record = {"made_by": "us", "stable_baselines3": "2", "steps_between_tests": 1000, "lines": {"DQN": line}}
+    assert "| DQN | 4,000 | 1 of 3 | more than 4,000 | 2,000, 2,000 | 67% |" in counterfactuals.table(record)
+    line["runs"] = runs[:1]
+    assert "| 1 of 1 | 2,000 |" in counterfactuals.table(record)

@@ -35,7 +35,7 @@ def test_an_episode_of_letter():
     assert [round(step[1], 6) for step in steps] == [0, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49, 1.5]
     assert [step[2] for step in steps] == [False] * 7 + [True], "the machine's final state terminates"
     assert steps[-1][4].pop("is_success")
-    assert steps[-1][4]["machine"].pop("shows").startswith("machine `letter`")
+    assert steps[-1][4]["machine"].shows.startswith("machine `letter`")
     assert steps[-1][4] == {
         "label": C,
         "at": 7,

@@ -5,6 +5,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import pdrm
@@ -19,6 +20,7 @@ from pdrm.errors import (
     EpisodeOver,
     FinishedAtReset,
     ImpossibleLabel,
+    LongVector,
     NoTransitionTable,
     UndefinedMove,
     UnknownEvent,
@@ -27,7 +29,7 @@ from pdrm.errors import (
 from pdrm.product.observation import Window
 from tests.product.tasks import COINS, Script, corridor, shopping
 
-A = frozenset("A")
+A, B, C = frozenset("A"), frozenset("B"), frozenset("C")
 
 
 def coins_and_more(_before, _action, after, _info):
@@ -294,6 +296,33 @@ def test_an_environment_that_fills_the_entry_of_info_in_a_step():
         env.step(0)
 
 
+class Tells(gymnasium.Wrapper):
+    """Adds an entry to `info`."""
+
+    def __init__(self, env, name):
+        super().__init__(env)
+        self.name = name
+
+    def step(self, action):
+        *rest, info = self.env.step(action)
+        return *rest, {**info, self.name: True}
+
+
+def test_no_entry_of_the_environments_own_info_is_hidden():
+    for name in ("env", "before"):
+        env = pdrm.wrap(Tells(Script([None, A, A]), name), "letter", lambda *_: set(), remember=lambda _: 0)
+        env.reset()
+        with pytest.raises(CannotWrap, match=f"entry `{name}` already"):
+            env.step(0)
+        env = pdrm.wrap(Tells(Script([None, A, A]), name), "letter", "info")
+        env.reset()
+        assert env.step(0)[4][name] is True, "no function is given the environment here"
+    env = pdrm.wrap(Tells(Script([None, A, A]), "is_success"), "letter", "info")
+    env.reset()
+    info = env.step(0)[4]
+    assert (info["is_success"], info["machine"]["own_success"]) == (False, True)
+
+
 @pytest.mark.parametrize("form", [{"flatten": True}, {"discrete": True}])
 def test_observations_outside_of_their_space_are_refused(form):
     for add in (16, -17):
@@ -302,8 +331,105 @@ def test_observations_outside_of_their_space_are_refused(form):
             frozen, lambda seen, add=add: seen + add, frozen.observation_space
         )
         env = pdrm.wrap(moved, "letter", lambda *_: set(), **form)
-        with pytest.raises(CannotWrap, match="is not in the environment's Discrete"):
+        with pytest.raises(BadEnvironment, match=r"the observation is -?\d+, and its space Discrete\(16\)"):
             env.reset(seed=0)
+
+
+def test_a_later_observation_outside_of_its_space_is_refused_where_it_would_be_taken_for_another():
+    class Jumps(Script):
+        observation_space = gymnasium.spaces.Discrete(1)
+
+    for form in ({"flatten": True}, {"discrete": True}):
+        env = pdrm.wrap(Jumps([None, A, A]), "letter", "info", **form)
+        env.reset()
+        with pytest.raises(CannotWrap, match="is not in the environment's Discrete"):
+            env.step(0)
+
+
+def test_a_first_observation_of_another_shape_or_without_an_entry_is_refused_in_every_form():
+    two = gymnasium.spaces.Box(0, 1, (2,))
+    for space, seen, said in (
+        (two, np.zeros(3), r"the observation has the shape \(3,\), and its space \(2,\)"),
+        (gymnasium.spaces.Dict({"at": two}), {"at": np.zeros(3)}, "entry `at` has the shape"),
+        (gymnasium.spaces.Dict({"at": two}), {"here": np.zeros(2)}, "has no entry `at`"),
+        (gymnasium.spaces.Dict({"at": two}), np.zeros(2), "its space a dictionary"),
+    ):
+        for form in ({}, {"flatten": True}):
+            env = pdrm.wrap(
+                gymnasium.wrappers.TransformObservation(Script([None, A]), lambda _, seen=seen: seen, space),
+                "letter",
+                "info",
+                **form,
+            )
+            with pytest.raises(BadEnvironment, match=said):
+                env.reset()
+    loose = gymnasium.wrappers.TransformObservation(Script([None, A]), lambda _: np.full(2, 1.1), two)
+    pdrm.wrap(loose, "letter", "info", flatten=True).reset()  # float64, and out of bounds, as many environments are
+
+
+def test_what_counts_rewards_goes_outside():
+    for inside in (Monitor, gymnasium.wrappers.RecordEpisodeStatistics):
+        counted = gymnasium.wrappers.TimeLimit(inside(Script([None, A, A])), 9)
+        with pytest.raises(
+            CannotWrap, match=rf"{inside.__name__} inside[^\n]*\n.*outside: {inside.__name__}\(pdrm.wrap"
+        ):
+            pdrm.wrap(counted, "letter", "info")
+    own = gymnasium.wrappers.RecordEpisodeStatistics(Script([None, A, A]), stats_key="own")
+    env = gymnasium.wrappers.RecordEpisodeStatistics(pdrm.wrap(own, "letter", "info"))
+    env.reset()
+    env.step(0)
+    info = env.step(0)[4]
+    assert info["own"]["r"] == 1
+    assert info["episode"]["r"] == pytest.approx(1 - 0.02), "the machine takes 0.01 for each step"
+
+
+def test_why_there_is_no_episode_to_step_in():
+    env = pdrm.wrap(Script([None, A, B, C, C]), "letter", "info")
+    with pytest.raises(EpisodeOver, match="no episode has begun"):
+        env.step(0)
+    env.reset()
+    for _ in range(4):
+        env.step(0)
+    with pytest.raises(EpisodeOver, match="the machine reached its final state `u2`, at step 4"):
+        env.step(0)
+    env = pdrm.wrap(Script([None, A]), "letter", "info")
+    env.reset()
+    env.step(0)
+    with pytest.raises(EpisodeOver, match="the environment terminated, at step 1"):
+        env.step(0)
+    env = pdrm.wrap(Script([None, {"Z"}, A]), "letter", "info")
+    env.reset()
+    with pytest.raises(UnknownEvent):
+        env.step(0)
+    with pytest.raises(EpisodeOver, match="an error broke it off"):
+        env.step(0)
+
+
+def test_what_others_call_the_configuration_is_answered():
+    env = pdrm.wrap(Script([None, A]), "letter", "info")
+    env.reset()
+    assert (env.configuration.state, env.configuration.stack) == ("u0", ("#",))
+    for name in ("machine_state", "stack", "state"):
+        with pytest.raises(AttributeError, match=r"env\.configuration\."):
+            getattr(env, name)
+    assert env.get_wrapper_attr("word") == [None, A], "the environment's own is found as before"
+    assert not hasattr(env, "word")
+
+
+def test_a_long_vector_is_warned_of():
+    picture = gymnasium.spaces.Box(0, 255, (210, 160, 3), np.uint8)
+    env = gymnasium.wrappers.TransformObservation(
+        Script([None, A]), lambda _: np.zeros((210, 160, 3), np.uint8), picture
+    )
+    with pytest.warns(LongVector, match=r"100,8\d\d numbers[^\n]*\n.*MultiInputPolicy"):
+        pdrm.wrap(env, "letter", "info", flatten=True)
+    pdrm.wrap(env, "letter", "info")
+
+
+def test_numbers_are_not_made_of_vectors():
+    box = gymnasium.wrappers.TransformObservation(Script([A]), lambda _: [0.0], gymnasium.spaces.Box(0, 1, (1,)))
+    with pytest.raises(CannotWrap, match="flatten=True"):
+        pdrm.wrap(box, "letter", "info", discrete=True)
 
 
 def test_numbers_outside_of_their_space_are_refused_and_others_have_their_bit():
@@ -329,12 +455,12 @@ def test_an_observation_that_cannot_be_read_is_not_blamed_on_the_labelling():
         def step(self, action):
             return "odd", *super().step(action)[1:]
 
-    with pytest.raises(ValueError, match="odd") as caught:
+    with pytest.raises(BadEnvironment, match="shape") as caught:
         pdrm.wrap(Odd([A, A], "reset"), "letter", "info", flatten=True).reset()
-    assert not getattr(caught.value, "__notes__", [])
+    assert "label" not in str(caught.value)
     env = pdrm.wrap(Odd([A, A]), "letter", "info", flatten=True)
     env.reset()
-    with pytest.raises(ValueError, match="odd") as caught:
+    with pytest.raises(CannotWrap, match="the observation odd is not in") as caught:
         env.step(0)
     assert not getattr(caught.value, "__notes__", [])
 

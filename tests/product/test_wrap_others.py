@@ -1,12 +1,12 @@
 """Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
 
-import sys
 import warnings
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from stable_baselines3 import PPO
 
 import pdrm
 from pdrm.errors import SmallImage
@@ -220,20 +220,25 @@ def test_stable_baselines_own_vectors():
 
 
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
-    """Only where Stable-Baselines3 is in use, and only in a dictionary."""
+    """Only where Stable-Baselines3 is installed, and only in a dictionary; `float_images` makes it numbers."""
     room = minigrid(disable_env_checker=True)
     large = gymnasium.wrappers.TransformObservation(
         room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)
     )
-    monkeypatch.setitem(sys.modules, "stable_baselines3", pdrm)
-    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*TransformObservation"):
+    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*float_images=True"):
         pdrm.wrap(room, UNWIND, turns)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdrm.wrap(room, UNWIND, turns, flatten=True)
         pdrm.wrap(large, UNWIND, turns)
-        monkeypatch.delitem(sys.modules, "stable_baselines3")
+        floats = pdrm.wrap(room, UNWIND, turns, float_images=True)
+        monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)
+    assert floats.observation_space["observation"] == gymnasium.spaces.Box(0, 255, (7, 7, 3), np.float32)
+    seen = floats.reset(seed=0)[0]
+    assert floats.observation_space.contains(seen)
+    assert (seen["observation"] == room.reset(seed=0)[0]).all()
+    PPO("MultiInputPolicy", floats, n_steps=8, batch_size=8, device="cpu").learn(8)
 
 
 def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():

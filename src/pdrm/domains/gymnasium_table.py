@@ -107,6 +107,7 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     """
     if isinstance(env, str):
         raise NoTransitionTable(f"{env!r} is not an environment", fix=f"make it first: gymnasium.make({env!r})")
+    _check_bare(env)
     if not callable(labels) or not takes(labels, 4):
         named = name_function(labels) if callable(labels) else repr(labels)
         fault = f"{named} cannot be called as {CALL}"
@@ -149,6 +150,40 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
         return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
 
 
+HARMLESS = {
+    "TimeLimit",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RenderCollection",
+    "HumanRendering",
+    "Monitor",
+}
+"""Wrappers of Gymnasium and Stable-Baselines3 that change neither states nor rewards; a limit of steps is read from the environment."""
+
+
+def _check_bare(env: Any) -> None:  # noqa: ANN401
+    """Raise where something around the environment would be lost: its table is read, and no wrapper is asked."""
+    if hasattr(env, "num_envs"):
+        fault = f"{type(env).__name__} is a vector of environments, and a table is read from one"
+        raise NoTransitionTable(fault, fix="give one of them: gymnasium.make(…)")
+    one = env
+    while (inner := vars(one).get("env")) is not None and hasattr(one, "unwrapped"):
+        kind = type(one)
+        home = kind.__module__.partition(".")[0]
+        if home == "pdrm":
+            fault = f"{kind.__name__}, from pdrm.wrap, has a machine, and a domain has none"
+            raise BadDomainSetting(
+                fault, fix="pdrm.Task(pdrm.from_gymnasium(env, labels), machine), with the bare `env`"
+            )
+        if home not in ("gymnasium", "stable_baselines3") or kind.__name__ not in HARMLESS:
+            fault = f"{kind.__name__} is around the environment, and what it does is not in the table `P` that is read"
+            fix = "give `env.unwrapped`; `reward_weight`, `labels` and the machine's rules can say much of what a wrapper does"
+            raise BadDomainSetting(fault, fix=fix)
+        one = inner
+
+
 @contextmanager
 def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int], Label]]:  # noqa: ANN401
     """A function that labels a step, with the environment where the step leads: `info["env"]` is, as for `pdrm.wrap`, after it. An error
@@ -170,7 +205,7 @@ def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int]
                     "pdrm: from_gymnasium reads a table, and its `info` has `env` alone; the state before the step is an argument"
                 )
             raise
-        return _read_events(events, state, action, there)
+        return _read_events(labels, events, state, action, there)
 
     try:
         yield label
@@ -185,11 +220,12 @@ def _name_states(given: Sequence[str] | Callable[[int], str] | None, count: int)
     return [str(state) for state in range(count)] if given is None else given
 
 
-def _read_events(events: object, state: int, action: int, there: int) -> Label:
+def _read_events(labels: Labelling, events: object, state: int, action: int, there: int) -> Label:
     """The label that the labelling function gave to a step."""
     if isinstance(events, str) or not isinstance(events, Iterable):
+        function = f"the labelling function {name_function(labels)} (`labels`)"
         raise BadDomainSetting(
-            f"the labelling function returned {events!r} for state {state}, action {action}, next state {there}",
+            f"{function} returned {events!r} for state {state}, action {action}, next state {there}",
             fix='return a set of events: {"goal"}, or set() for none',
         )
     return frozenset(events)

@@ -120,6 +120,45 @@ class Entries:
         return seen
 
 
+def is_image(space: spaces.Space[Any]) -> bool:
+    """Whether Stable-Baselines3 takes what is in a space for an image."""
+    if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
+        return False
+    return not space.low.any() and bool((space.high == 255).all())
+
+
+def _show_floats(space: spaces.Space[Any]) -> spaces.Space[Any]:
+    """The space of an image as float32."""
+    return spaces.Box(0, 255, space.shape, np.float32)
+
+
+def check_observation(space: spaces.Space[Any], observation: Any, name: str = "") -> str:  # noqa: ANN401 - any environment's
+    """How an observation contradicts its space, in entries, shapes and numbers; nothing, where it does not. What a `Box` holds may
+    be of another type or a little out of bounds, as many environments have it.
+
+    >>> check_observation(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(3)})
+    "the observation's entry `at` has the shape (3,), and its space (2,)"
+    """
+    called = f"the observation's entry `{name}`" if name else "the observation"
+    match space:
+        case spaces.Dict():
+            if not isinstance(observation, Mapping):
+                return f"{called} is {str(observation)[:60]}, and its space a dictionary"
+            for key, part in space.spaces.items():
+                path = f"{name}/{key}" if name else str(key)
+                if key not in observation:
+                    return f"the observation has no entry `{path}`, and its space has one"
+                if fault := check_observation(part, observation[key], path):
+                    return fault
+        case spaces.Box() | spaces.MultiDiscrete() | spaces.MultiBinary():
+            if np.shape(observation) != space.shape:
+                return f"{called} has the shape {np.shape(observation)}, and its space {space.shape}"
+        case spaces.Discrete():
+            if np.shape(observation) != () or not space.start <= observation < space.start + space.n:
+                return f"{called} is {str(observation)[:60]}, and its space {space}"
+    return ""
+
+
 def _unnest(
     environment: spaces.Dict, above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], spaces.Space[Any]]]:
@@ -164,6 +203,14 @@ class ProductDict(spaces.Dict):
         super().__init__(entries)
         self.machine, self.view, self.depth = window.machine, window.view, window.depth
 
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and _read_alike(self, other)
+
+    __hash__ = None  # type: ignore[assignment] # as Gymnasium's
+
+    def __repr__(self) -> str:
+        return _name_states(super().__repr__(), self)
+
 
 class AsDict:
     """`{"observation": …, "machine": number of the state, "stack": numbers}`; with no place seen, no `stack`. Where the
@@ -175,9 +222,17 @@ class AsDict:
     {'observation': 7, 'machine': 0, 'stack': array([2])}
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        environment: spaces.Space[Any],
+        window: Window,
+        keys: tuple[str, ...] | None = None,
+        float_images: bool = False,
+    ) -> None:
         self._entries = _entries(environment, keys)
         parts = {"observation": environment} if self._entries is None else dict(self._entries.space.spaces)
+        self._images = [name for name, space in parts.items() if float_images and is_image(space)]
+        parts |= {name: _show_floats(parts[name]) for name in self._images}
         own: dict[str, spaces.Space[Any]] = {MACHINE: spaces.Discrete(len(window.state))}
         if window.places:
             own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
@@ -192,6 +247,8 @@ class AsDict:
         """One observation."""
         window = self._window
         seen = {"observation": observation} if self._entries is None else self._entries.pick(observation)
+        for name in self._images:
+            seen[name] = np.asarray(seen[name], np.float32)
         seen[MACHINE] = window.state[state]
         if window.places:
             seen[STACK] = np.array(window.numbers(stack))
@@ -210,6 +267,31 @@ class ProductBox(spaces.Box):
     def __init__(self, low: npt.NDArray[Any], high: npt.NDArray[Any], window: Window) -> None:
         super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
         self.machine, self.view, self.depth = window.machine, window.view, window.depth
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and _read_alike(self, other)
+
+    __hash__ = None  # type: ignore[assignment] # as Gymnasium's
+
+    def __repr__(self) -> str:
+        return _name_states(super().__repr__(), self)
+
+
+def _read_alike(one: ProductDict | ProductBox, other: object) -> bool:
+    """Whether the same numbers mean the same states and symbols in two spaces of the same shape: an agent that was trained on one can
+    act on the other. A space that does not say is taken to be alike."""
+    if not isinstance(other, ProductDict | ProductBox):
+        return True
+    mine, theirs = (
+        (space.machine.states, space.machine.final, space.machine.stack, space.view) for space in (one, other)
+    )
+    return mine == theirs
+
+
+def _name_states(shown: str, space: ProductDict | ProductBox) -> str:
+    """How a space is written, with what its numbers mean: spaces of the same shape are told apart."""
+    states, symbols = (*space.machine.states, *space.machine.final), space.machine.stack
+    return f"{shown[:-1]}, machine={space.machine.name!r}, states={' '.join(states)!r}, stack={' '.join(symbols)!r})"
 
 
 class AsVector:
@@ -255,8 +337,11 @@ class AsVector:
                     _check_inside(space, observation[name])
             elif isinstance(self._environment, spaces.MultiDiscrete):
                 _check_inside(self._environment, observation)
-            flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
-            vector[: self._width] = flat
+            try:
+                flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
+                vector[: self._width] = flat
+            except ValueError:
+                raise _outside(self._environment, observation) from None
         vector[self._width + window.state[state]] = 1
         at = self._stack_at
         for number in window.numbers(stack) if window.places else ():
@@ -276,7 +361,8 @@ class AsNumber:
 
     def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
         if not isinstance(environment, spaces.Discrete) or keys is not None:
-            raise CannotWrap(f"an observation of {environment} is not a number", fix="leave `discrete` out")
+            fix = "leave `discrete` out: the observation is a dictionary then, or one vector with `flatten=True`"
+            raise CannotWrap(f"an observation of {environment} is not a number", fix=fix)
         count = int(environment.n) * len(window.state) * window.symbols**window.places
         if count >= 2**63:
             raise BadSetting(f"{count:.1e} observations cannot be numbered", fix="use a smaller k, or `flatten=True`")
@@ -377,15 +463,19 @@ class Observing:
     """As one number."""
     keys: tuple[str, ...] | None = None
     """Which entries of an environment's dictionary are seen; None: all but texts."""
+    float_images: bool = False
+    """In a dictionary, images as float32."""
 
     def __post_init__(self) -> None:
         check_flag("flatten", self.flatten)
         check_flag("discrete", self.discrete)
+        check_flag("float_images", self.float_images)
 
     def form(self, environment: spaces.Space[Any], machine: PushdownRewardMachine) -> Form:
         """The form for an environment's observations and a machine."""
         window = Window(machine, self.view, self.depth)
         if self.flatten and self.discrete:
             raise BadSetting("an observation is flattened or numbered, not both", fix="leave one out")
-        form = AsVector if self.flatten else AsNumber if self.discrete else AsDict
-        return form(environment, window, self.keys)
+        if self.flatten or self.discrete:
+            return (AsVector if self.flatten else AsNumber)(environment, window, self.keys)
+        return AsDict(environment, window, self.keys, self.float_images)

@@ -16,14 +16,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from inspect import signature
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium
-import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.wrappers import RecordEpisodeStatistics
 
 from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
 from pdrm.domains.pictures import list_stack
@@ -34,6 +35,8 @@ from pdrm.errors import (
     CannotWrap,
     EpisodeOver,
     FinishedAtReset,
+    LongVector,
+    NotHere,
     PdrmError,
     SmallImage,
     StackTooHigh,
@@ -45,7 +48,7 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
-from pdrm.product.observation import Observing, Window
+from pdrm.product.observation import Observing, Window, check_observation, is_image
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
@@ -55,6 +58,9 @@ if TYPE_CHECKING:
 
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 SEES_TOP = Observing()
+NOT_BEGUN, OVER = "no episode has begun", "the episode is over"
+BROKEN_OFF = f"{OVER}: an error broke it off, after the environment had moved and before the machine had"
+"""Why an environment cannot be stepped."""
 
 
 @explain_arguments
@@ -126,7 +132,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._shows = Window(self.machine, observing.view, observing.depth).describe(self._form.space)
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
-        self._taken, self._over = 0, True
+        self._taken, self._over, self._checked = 0, NOT_BEGUN, False
         # One environment can be wrapped twice, for one after the other; kept with it is whose episode it plays.
         self._turn: list[object] = vars(env.unwrapped).setdefault("_pdrm_turn", [None])
         self._mine = object()
@@ -134,16 +140,25 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     @property
     def configuration(self) -> Configuration:
-        """The machine's configuration now."""
+        """The machine's configuration now: `env.configuration.state`, and `env.configuration.stack`, top first."""
         return Configuration(self._state, self._stack)
+
+    if not TYPE_CHECKING:
+        # By habit; as properties, because a `__getattr__` would make every step slower.
+        machine_state = state = property(lambda _: _refuse_name("state"), doc="It is `env.configuration.state`.")
+        stack = property(lambda _: _refuse_name("stack"), doc="It is `env.configuration.stack`.")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
         the environment."""
-        self._over, self._taken = True, 0
+        self._over, self._taken = NOT_BEGUN, 0
         self._turn[0] = self._mine
         observation, info = self._reset_environment(seed, options)
         self._check_info(info)
+        if not self._checked:
+            if fault := check_observation(self.env.observation_space, observation):
+                raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=SPACE_FIX)
+            self._checked = True
         self._state, self._stack, paid = self._quick.begin()
         label, read = None, False
         try:
@@ -161,22 +176,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             if not read:
                 self._note(error, self._labelling.source_at_reset)
             raise
-        self._observation, self._over = snapshot(observation) if self._compares else None, False
+        self._observation, self._over = snapshot(observation) if self._compares else None, ""
         record = _record(paid, 0.0, 0.0, False, self._state, self._stack, label, self._shows)
         return seen, {**info, "machine": record}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
-        if self._over:
-            raise EpisodeOver("this episode is over, or has not begun", fix="call `reset` before `step`")
-        if self._turn[0] is not self._mine:
-            fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
-            fix = "make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)"
-            raise EpisodeOver(fault, fix=fix)
+        if self._over or self._turn[0] is not self._mine:
+            raise self._refuse_to_step()
         before_step = None if self._remember is None else snapshot(self._remember(self.env))
         moved: Any = self.env.step(action)
         self._taken += 1
-        self._over = True  # until the machine has followed: after an error between the two they are out of step
+        self._over = BROKEN_OFF  # until the machine has followed: after an error between the two they are out of step
         if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(moved) != 5:  # the first is quick
             raise _refuse_step(self.env, moved)
         observation, reward, terminated, truncated, info = moved
@@ -192,7 +203,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             before = self._state, self._stack
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = _read_reward(reward)
+            own = _read_reward(self.env, reward)
             counted = self._weigh(own)
             seen = self._form.put(observation, state, stack)
         except PdrmError as error:
@@ -204,14 +215,17 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._observation = snapshot(observation) if self._compares else None
         terminated = bool(terminated) and not self.ignore_end
         record = _record(paid, counted, own, terminated, state, stack, label, self._shows)
-        self._over = terminated = terminated or state in self._final
+        terminated = terminated or state in self._final
+        self._over = OVER if terminated else ""
         total = counted + paid
         if self._potential is not None:
-            record["shaping"] = self._potential.reward(before, (state, stack), over=bool(terminated))
+            record["shaping"] = self._potential.reward(before, (state, stack), over=terminated)
             total += record["shaping"]
-        told = {**info, "machine": record}
-        if self.success:
-            told["is_success"] = state in self.success
+        if not self.success:
+            return seen, total, terminated, truncated, {**info, "machine": record}
+        if "is_success" in info:
+            record["own_success"] = info["is_success"]
+        told = {**info, "machine": record, "is_success": state in self.success}
         return seen, total, terminated, truncated, told
 
     def render(self) -> Any:  # noqa: ANN401 - what the environment draws
@@ -221,10 +235,22 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return shown
         return "\n".join([shown.rstrip("\n"), f"state  {self._state}", *list_stack(self._stack)])
 
+    def _refuse_to_step(self) -> EpisodeOver:
+        """The error that there is no episode to step in, and why."""
+        if not self._over:
+            fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
+            return EpisodeOver(fault, fix="make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)")
+        fault = self._over
+        if fault == OVER:
+            final = self._state in self._final
+            ended = f"the machine reached its final state `{self._state}`" if final else "the environment terminated"
+            fault += f": {ended}, at step {self._taken}"
+        return EpisodeOver(fault, fix="call `reset` before `step`")
+
     def _weigh(self, reward: float) -> float:
         """What of the environment's own reward counts."""
         if not isfinite(reward):
-            raise BadEnvironmentReward(f"the environment paid {reward}", fix="rewards are finite numbers")
+            raise _refuse_reward(self.env, reward)
         if self.reward_weight == 1:
             return reward
         return self.reward_weight * reward if self.reward_weight else 0.0
@@ -252,7 +278,15 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
             raise BadEnvironment(fault, fix="return {} where there is nothing to tell")
         if "machine" in info:
-            raise CannotWrap(f"the info of {self.env} has an entry `machine` already", fix="rename it in a wrapper")
+            raise self._refuse_entry("machine")
+        if self._compares and "env" in info:
+            raise self._refuse_entry("env")
+        if self._remember is not None and "before" in info:
+            raise self._refuse_entry("before")
+
+    def _refuse_entry(self, name: str) -> CannotWrap:
+        fault = f"the info of {self.env} has an entry `{name}` already, where pdrm.wrap puts its own"
+        return CannotWrap(fault, fix=f"rename it in a wrapper around the environment, such as info['own_{name}']")
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
@@ -286,6 +320,7 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     discrete: bool = False,
     depth: int | None = None,
     keys: Sequence[str] | None = None,
+    float_images: bool = False,
     labels_at_reset: LabelsAtReset | None = None,
     reward_weight: float = 1.0,
     ignore_end: bool = False,
@@ -303,7 +338,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
 
     k: how many symbols of the stack are seen, or "full", which needs a `depth`: a higher stack is an error then. The observation is a
     dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
-    of an environment's Dict observation are seen; None: all but texts.
+    of an environment's Dict observation are seen; None: all but texts. float_images: whether images are shown as float32, which
+    Stable-Baselines3 reads as plain numbers, not with its convolutions: for MiniGrid's codes of 7 by 7.
 
     reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays; what the environment paid is in
     `info["machine"]["own_reward"]` in any case. ignore_end: whether an episode
@@ -313,7 +349,8 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     every reward, where Φ is what the machine's configuration is worth by itself; how much is in `info["machine"]["shaping"]`.
 
     success: the final states that mean the task was achieved; none: those that some rule enters with a reward above 0, or all, if
-    there is no such rule; `info["is_success"]` says whether the machine is in one.
+    there is no such rule; `info["is_success"]` says whether the machine is in one, and `info["machine"]["own_success"]` what the
+    environment itself said there.
     remember: `remember(env)` is called before every step; what it returned is `info["before"]` for `labels`.
 
     >>> import gymnasium
@@ -326,27 +363,30 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
-    observing = Observing(view_of(k), depth, flatten, discrete, chosen)
+    observing = Observing(view_of(k), depth, flatten, discrete, chosen, float_images)
     product = MachineEnv(
         env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping, success, remember
     )
-    if "stable_baselines3" in sys.modules and isinstance(product.observation_space, gymnasium.spaces.Dict):
-        for name, space in product.observation_space.items():
-            if _is_small_image(space):
-                warn_caller(SmallImage(name, space.shape or ()))
+    _warn_of_size(product.observation_space)
     return product
 
 
 LEAST_PIXELS = 36
 """In each direction, for the convolutions of Stable-Baselines3's networks."""
+LONG = 10_000
+"""Numbers of a vector that are most often an image."""
 
 
-def _is_small_image(space: gymnasium.Space[Any]) -> bool:
-    """Whether Stable-Baselines3 takes this for an image, and one too small for its networks."""
-    if not isinstance(space, gymnasium.spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
-        return False
-    whole = not space.low.any() and bool((space.high == 255).all())
-    return whole and sorted(space.shape)[1] < LEAST_PIXELS  # the shortest side is the colours
+def _warn_of_size(space: gymnasium.Space[Any]) -> None:
+    """Warn of images that are too small for Stable-Baselines3's networks, where it is installed, and of those that became long vectors."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        for name, part in space.items():
+            shape = part.shape or ()
+            # The shortest side is the colours.
+            if is_image(part) and sorted(shape)[1] < LEAST_PIXELS and find_spec("stable_baselines3") is not None:
+                warn_caller(SmallImage(name, shape))
+    elif isinstance(space, gymnasium.spaces.Box) and space.shape[0] > LONG:
+        warn_caller(LongVector(space.shape[0]))
 
 
 def _check_shaping(shaping: object) -> Shaping:
@@ -358,6 +398,13 @@ def _check_shaping(shaping: object) -> Shaping:
     return shaping
 
 
+class MachineInfo(dict[str, Any]):
+    """The entry `machine` of `info`. Its `shows` says which machine is observed, and how: replay buffers check it."""
+
+    __slots__ = ("shows",)
+    shows: str
+
+
 def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
     reward: float,
     environment_reward: float,
@@ -367,20 +414,26 @@ def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
     stack: Stack,
     label: Label | None,
     shows: str,
-) -> dict[str, Any]:
+) -> MachineInfo:
     """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
-    counts: weighted, and never ended where its end is ignored; `own_reward` is what the environment itself paid, before the weight.
-    `shows` says which machine is observed, and how."""
-    return {
-        "reward": reward,
-        "environment_reward": environment_reward,
-        "own_reward": own_reward,
-        "environment_terminated": ended,
-        "state": state,
-        "stack": stack,
-        "label": label,
-        "shows": shows,
-    }
+    counts: weighted, and never ended where its end is ignored; `own_reward` is what the environment itself paid, before the weight."""
+    record = MachineInfo(
+        {
+            "reward": reward,
+            "environment_reward": environment_reward,
+            "own_reward": own_reward,
+            "environment_terminated": ended,
+            "state": state,
+            "stack": stack,
+            "label": label,
+        }
+    )
+    record.shows = shows
+    return record
+
+
+def _refuse_name(name: str) -> NoReturn:
+    raise NotHere(f"the machine's {name} is not here", fix=f"env.configuration.{name}")
 
 
 def _check_order(env: object, machine: object, labels: object) -> None:
@@ -403,9 +456,23 @@ def _check_bare(env: object) -> None:
                 f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
             )
             raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
+        if _counts_episodes(inner):
+            name = type(inner).__name__
+            fault = f"{name} inside pdrm.wrap would count the environment's own reward alone, and miss episodes that the machine ends"
+            fix = f"put it outside: {name}(pdrm.wrap(env, machine, labels)); info['machine']['own_reward'] has the environment's own"
+            raise CannotWrap(fault, fix=fix)
         inner = inner.env
 
 
+def _counts_episodes(env: object) -> bool:
+    """Whether a wrapper tells `info["episode"]`, the return of an episode, from which others read what an agent gained."""
+    if isinstance(env, RecordEpisodeStatistics):
+        return env._stats_key == "episode"
+    monitors = sys.modules.get("stable_baselines3.common.monitor")
+    return monitors is not None and isinstance(env, monitors.Monitor)
+
+
+SPACE_FIX = "let the environment observe what its space says, or set `observation_space` to what it observes"
 STEP_GIVES = ("observation", "reward", "terminated", "truncated", "info")
 RESET_FIX = "def reset(self, *, seed=None, options=None): super().reset(seed=seed); …; return observation, {}"
 OLD_GYM = "for an environment of the old Gym: shimmy.GymV21CompatibilityV0(env=env)"
@@ -450,13 +517,21 @@ def _refuse_step(env: gymnasium.Env[Any, Any], moved: object) -> BadEnvironment:
     return BadEnvironment(f"`step` of {env} returned {shown}; Gymnasium's returns {right}", fix=fix)
 
 
-def _read_reward(reward: Any) -> float:  # noqa: ANN401 - any environment's
+def _read_reward(env: gymnasium.Env[Any, Any], reward: Any) -> float:  # noqa: ANN401 - any environment's
     try:
         return float(reward)
     except (TypeError, ValueError):
-        raise BadEnvironmentReward(
-            f"the environment paid {str(reward)[:60]}", fix="rewards are finite numbers"
-        ) from None
+        raise _refuse_reward(env, reward) from None
+
+
+def _refuse_reward(env: gymnasium.Env[Any, Any], reward: object) -> BadEnvironmentReward:
+    names = [type(env.unwrapped).__name__]
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, gymnasium.RewardWrapper | gymnasium.wrappers.NormalizeReward):
+            names.append(type(env).__name__)
+        env = env.env
+    fault = f"the environment, not the machine, paid {str(reward)[:60]}, which is not a finite number"
+    return BadEnvironmentReward(fault, fix=f"look at the reward that `step` of {' or '.join(names)} returns")
 
 
 def _suggest(env: object) -> str:
@@ -464,7 +539,7 @@ def _suggest(env: object) -> str:
     if isinstance(env, str):
         return f"make it first: gymnasium.make({env!r})"
     if isinstance(env, gymnasium.vector.VectorEnv):
-        return "use pdrm.product.wrap_vector with the functions that make the sub-environments"
+        return "use pdrm.wrap_vector with the functions that make the sub-environments"
     if hasattr(env, "step_async") and hasattr(env, "num_envs"):
         return (
             "wrap before vectorising: make_vec_env(lambda: pdrm.wrap(make(), machine, labels, flatten=True), n_envs=4)"
@@ -507,7 +582,7 @@ def wrap_vector(
 
     env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
     where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `k`, `flatten`, `discrete`,
-    `depth`, `keys`, `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`, as for `wrap`.
+    `depth`, `keys`, `float_images`, `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`, as for `wrap`.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")
     >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())

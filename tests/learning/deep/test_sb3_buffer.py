@@ -465,6 +465,24 @@ def test_another_machine_is_noticed_in_the_first_step():
         model.learn(30)
 
 
+@pytest.mark.filterwarnings("ignore:`n_steps=3` is ignored")
+def test_returns_over_several_steps_are_not_left_out_without_a_word():
+    with pytest.raises(BadSetting, match="was given n_steps=3"):
+        DQN("MlpPolicy", letter_env(), n_steps=3, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
+
+
+def test_a_saved_agent_is_loaded_only_where_the_numbers_mean_the_same(tmp_path):
+    other = parse(to_text(LETTER).replace("u1", "v1"))
+    dearer = parse(to_text(LETTER).replace("-0.01", "-0.02"))
+    for form in ({"flatten": True}, {}):
+        env = wrap(FiniteEnv("letter"), LETTER, "info", **form)
+        DQN("MlpPolicy" if form else "MultiInputPolicy", env, device="cpu").save(tmp_path / "agent.zip")
+        for machine in (LETTER, dearer):
+            DQN.load(tmp_path / "agent.zip", env=wrap(FiniteEnv("letter"), machine, "info", **form), device="cpu")
+        with pytest.raises(ValueError, match=r"do not match.*states='u0 u1 u2'.*states='u0 v1 u2'"):
+            DQN.load(tmp_path / "agent.zip", env=wrap(FiniteEnv("letter"), other, "info", **form), device="cpu")
+
+
 def test_settings_that_it_does_not_have(tmp_path):
     for given, told in (
         ({"n_steps": 3}, "single steps"),
@@ -475,6 +493,8 @@ def test_settings_that_it_does_not_have(tmp_path):
     ):
         with pytest.raises(WrongArguments, match=told):
             agent(letter_env(), **given)
+    with pytest.raises(WrongArguments, match="PPO and A2C have a rollout buffer"):
+        PPO("MlpPolicy", letter_env(), rollout_buffer_class=CounterfactualReplayBuffer, device="cpu")
     model = agent(letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1))
     model.learn(30)
     assert len(model.replay_buffer.sample(16).rewards) == 64

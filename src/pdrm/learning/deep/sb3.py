@@ -130,6 +130,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             fault = "optimize_memory_usage keeps no next observations, and a machine's part of them is replaced here"
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
         agent = _find_agent()
+        if agent is not None and agent.n_steps > 1:
+            fault = f"this buffer imagines single steps, and the agent was given n_steps={agent.n_steps}"
+            raise BadSetting(fault, fix="leave `n_steps` out, or `replay_buffer_class`")
         self.enlarge = _check_enlarge(enlarge, agent)
         """Whether imagined rows come on top of those asked for; else they are part of them."""
         if machine is None and not isinstance(observation_space, ProductBox | ProductDict):
@@ -224,8 +227,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         if "machine" not in info:
             raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(...)")
         record: dict[str, Any] = info["machine"]
-        if record["shows"] != self._shows:
-            fault = f"the environment shows {record['shows']}, and this buffer was made for {self._shows}"
+        shown = getattr(record, "shows", "a machine that pdrm.wrap did not name")
+        if shown != self._shows:
+            fault = f"the environment shows {shown}, and this buffer was made for {self._shows}"
             fix = "give both the same; wrappers that make an observation longer go inside pdrm.wrap; a new environment needs a new agent"
             raise BadSetting(fault, fix=fix)
         return record
@@ -387,6 +391,12 @@ def _check_words(words: dict[str, Any]) -> None:
         raise WrongArguments(
             fault, fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer"
         )
+    if "gae_lambda" in words:
+        fault = (
+            "PPO and A2C have a rollout buffer, whose steps are learnt from once, and no replay buffer to imagine with"
+        )
+        fix = "leave `rollout_buffer_class` out, or use DQN, SAC, TD3 or DDPG, with `replay_buffer_class`"
+        raise WrongArguments(fault, fix=fix)
     theirs = signature(ReplayBuffer.__init__).parameters  # which the agent gives, all but one
     for word in words:
         if word in OF_HINDSIGHT:
