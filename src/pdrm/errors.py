@@ -568,7 +568,7 @@ WARNINGS = {
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
-    "W0615": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
+    "W0616": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
     "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
 }
 """What each warning code means, for `pdrm explain`."""
@@ -661,14 +661,14 @@ class SmallImage(UserWarning):
 
 
 class LongVector(UserWarning):
-    """Warns of a flat observation that is most often an image: W0615.
+    """Warns of a flat observation that is most often an image: W0616.
 
     >>> print(LongVector(100_804))
-    warning[W0615]: with flatten=True an observation is a vector of 100,804 numbers
+    warning[W0616]: with flatten=True an observation is a vector of 100,804 numbers
       fix: leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation
     """
 
-    code = "W0615"
+    code = "W0616"
 
     def __init__(self, length: int) -> None:
         super().__init__(f"with flatten=True an observation is a vector of {length:,} numbers")
