@@ -214,7 +214,9 @@ class KSearch:
         self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.questions = task, discount, depth, questions
         compile_kernels()
-        self._every_state = depth is None and bound in (None, Bound())
+        self._uncapped = bound in (None, Bound())
+        """Whether stacks have no limit."""
+        self._every_state = depth is None and self._uncapped
         """Whether all states are asked about, with any stack."""
         self._solvable = (bound is None or bound.rule == "open") and may_apply(task, discount)
         """Whether the task can be solved with the whole stack in view: a cap would make another task of it."""
@@ -278,8 +280,9 @@ class KSearch:
             self._enter("solving with the whole stack")
             with self._until(2 * SOLVE * self.plan.seconds):
                 self._solved.solve()
-            if self._solved.high is not None and self._every_state and self._before is None:
-                self._before = self._look_from_start()
+        wanted = self._solved.high is not None or self.depth is not None  # a depth leaves out what a policy from the start meets later
+        if wanted and self.depth != 0 and self._uncapped and self._before is None:
+            self._before = self._look_from_start()
         try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
@@ -342,7 +345,7 @@ class KSearch:
         with limit_time(time_left() / 2 if higher else None):  # the rest is for what is not in the product
             answers.ask(self.ks, self.questions)
             answers.ask_nearer()
-        if self._ran and self._every_state and not self.stopped:
+        if self._ran and self._uncapped and not self.stopped:
             self._enter("every stack")
             with limit_time(self.plan.every_stack(time_left())):
                 answers.ask_every_stack(self.task)

@@ -304,7 +304,7 @@ whole stack')
         return not self.list_open(question)
 
     def add(self, other: KReport, *, all_asked: bool) -> KReport:
-        """With what another search of the same task, from the start alone, has found out: what is settled there, or reaches further, and better
+        """With what another search of the same task, from the start alone, has found out: what is settled there, and better
         bounds. Of the k that were tried there alone, those next to where the noes end, and the smallest that is enough. `all_asked`: no depth
         was given."""
         no = [k for k, found in other.answers.items() if found["start"].verdict == NO]
@@ -313,11 +313,7 @@ whole stack')
         answers = {k: dict(found) for k, found in self.answers.items()}
         for k in [k for k in other.answers if k in answers or k in tried]:
             own, theirs = answers.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED))), other.answers[k]["start"]
-            if (
-                not own["start"].settled
-                and (theirs.settled or theirs.reach > own["start"].reach)
-                and not theirs.vacuous
-            ):
+            if theirs.settled and not own["start"].settled:
                 own["start"] = replace(theirs, found_on=theirs.found_on or other.optimal)
         answers = dict(sorted(answers.items()))
         carry_over(answers, all_asked=all_asked)
@@ -353,7 +349,7 @@ whole stack')
             with limit_time(AGAIN_SECONDS), suppress(TimeoutError):
                 near = find_optimal(small, found.values.discount, depth=0, most=max(len(product), AGAIN_STATES))
                 again = answer_questions(near, k)[question]
-                if again.verdict == YES and again.depth is None:
+                if again.verdict == YES:
                     found, answer = near, again
         return certify(found, k, question, answer)
 

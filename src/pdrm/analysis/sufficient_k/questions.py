@@ -2,7 +2,7 @@
 
 Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
 have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
-optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
+optimal from the start. Each implies the next. A yes to the first two holds to the depth it names; a no holds whatever lies beyond.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ class Answer:
     situations: tuple[Situation, ...] = ()
     """The same in words, where the states are too far away to be in the product."""
     choice: dict[int, int] = field(default_factory=dict)
-    """A yes of the last two questions: the action for each class, by a member of it."""
+    """A yes of the last two questions: the action for each class, by a member of it. From the start also where it is undecided: of a policy that is
+    optimal as far as is known."""
     proof: StackCertificate | None = None
     """A yes for every stack: its certificate, which may be one for fewer symbols."""
     found_at: int | None = None
@@ -308,15 +309,16 @@ def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
 
 
 def _answer_start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
+    """A policy from the start is followed wherever it leads, however few states are asked about: it is a yes for all, a no, or undecided."""
     sure = search_policy(optimal, optimal.surely, k)
-    if isinstance(sure, Choice):
-        return Answer(YES, optimal.depth if sure.cut else None, choice=sure.action)
-    if everywhere.verdict == YES:
-        return Answer(YES, everywhere.depth, choice=everywhere.choice)
+    if isinstance(sure, Choice) and not sure.cut:
+        return Answer(YES, choice=sure.action)
+    if everywhere.reach == inf:
+        return Answer(YES, choice=everywhere.choice)
     maybe = search_policy(optimal, optimal.possibly, k)
     if isinstance(maybe, tuple):
         return Answer(NO, witness=maybe)
-    return Answer(UNDECIDED)
+    return Answer(UNDECIDED, choice=sure.action if isinstance(sure, Choice) else everywhere.choice)
 
 
 @dataclass(frozen=True, slots=True)
