@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pdrm.analysis.sufficient_k.certificate import (
+    AGAIN,
+    DAMAGED,
     Certificate,
     StackCertificate,
     demand,
@@ -242,10 +244,13 @@ def check_certificate(
             return
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
         demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
-        demand(proof.question != "start" or proof.depth is None, "a policy from the start is followed to its end: there is no depth")
+        demand(
+            proof.question != "start" or proof.depth is None,
+            "a policy from the start is followed to its end: there is no depth",
+        )
         _Check(Problem(domain, machine, proof)).run()
     except MALFORMED as error:
-        demand(False, f"it is damaged: {error!r}")
+        raise BadCertificate(f"it {DAMAGED}", fix=AGAIN) from error
 
 
 @explain_arguments
