@@ -7,7 +7,8 @@ import pytest
 from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.checker import verify
-from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, list_shown, summarize
+from pdrm.analysis.sufficient_k.k_report import explain_no, format_report, list_shown, summarize
+from pdrm.analysis.sufficient_k.k_words import format_numbers
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply, UnknownDomain, WrongKind
 from pdrm.task import Task

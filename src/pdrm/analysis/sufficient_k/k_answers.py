@@ -128,7 +128,7 @@ class Answers:
                 self.at(k)
 
     def ask_nearer(self) -> None:
-        """What is undecided may be a yes for states that are nearer: then it is, to that depth. (From the start there is no such yes.)"""
+        """What is undecided may be a yes for states that are nearer: then it is, to that depth; from the start there is no such yes."""
         for question in ("same_values", "everywhere"):
             for k, answers in self.found.items():
                 if answers[question].verdict == UNDECIDED and time_left() > 0:

@@ -39,7 +39,8 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
     several = isinstance(given, Iterable) and not isinstance(given, str)
     for k in given if several else (given,):  # type: ignore[union-attr] # one by one: there may be far too many
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            raise BadSetting(f"k is {k!r}", fix=f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out")
+            fix = f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out"
+            raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)
         found.add(int(k))
     return sorted(found)
 
@@ -321,7 +322,7 @@ def _answer_start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
     return Answer(UNDECIDED, choice=sure.action if isinstance(sure, Choice) else everywhere.choice)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Situation:
     """One product state of a witness, in words: how to get there, what is seen, and what is best to do."""
 
@@ -343,6 +344,24 @@ class Situation:
     """Whether these are all known to be optimal; else some of them may not be."""
     value: tuple[float, float]
     """The interval of its value."""
+    start: str = ""
+    """Where the way begins, in words; empty where episodes begin in one place only."""
+
+    def __repr__(self) -> str:
+        """The situation in short; `way` and `word` say how to get there."""
+        return f"<{self.where}, {self.state}, stack {' '.join(self.stack) or '(empty)'}; best: {' or '.join(self.actions)}>"
+
+
+def describe_start(domain: FiniteDomain, number: int) -> str:
+    """A start in words; nothing where episodes begin in one environment state only.
+
+    >>> from pdrm.task import Task
+    >>> describe_start(Task("maze-5x5").finite, 0)
+    ''
+    """
+    arrays = domain.arrays
+    several = len(np.unique(arrays.start_state[arrays.start_probability > 0])) > 1
+    return domain.describe(int(arrays.start_state[number])) if several else ""
 
 
 def describe(optimal: Optimal, x: int, k: int) -> Situation:
@@ -360,4 +379,5 @@ def describe(optimal: Optimal, x: int, k: int) -> Situation:
         tuple(name for a, name in enumerate(names) if optimal.possibly[x] >> a & 1),
         bool(optimal.possibly[x] == optimal.surely[x]),
         (float(optimal.values.lower[x]), float(optimal.values.upper[x])),
+        describe_start(product.domain, product.path(x)[0]),
     )
