@@ -49,8 +49,8 @@ QUICK = 3.0
 """Seconds before it is said that something is compiled."""
 WRITING = 5.0
 """Seconds that making a certificate smaller may take when the search was stopped."""
-WRONG_PAY = ("W0606", "W0607")
-"""Warnings that the task pays for the wrong thing: it is to be mended before anything is trained."""
+WRONG_PAY = ("W0606", "W0607", "W0612")
+"""Warnings that the task pays for the wrong thing, or for nothing: it is to be mended before anything is trained."""
 LONGEST_TIME = 1e7
 """Seconds a search may be given at most."""
 
