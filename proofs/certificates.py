@@ -84,11 +84,10 @@ class Certified:
             yield replace(proof, depth=None)
 
     def _true(self, k: int, question: str, *, whole: bool = False) -> bool:
-        """Whether a k is enough for what was asked about, or for all (of the start only that is tried)."""
+        """Whether a k is enough for what was asked about, or for all."""
         names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
         if question == "start":
-            whole = whole or self.answer.depth is None
-            return not whole or self.truth.optimal_policy(names, self.truth.starts)
+            return self.truth.optimal_policy(names, self.truth.starts)
         groups: dict[Any, list[int]] = {}
         for y in range(len(names)) if whole else (self.number[x] for x in self.found.asked.tolist()):
             groups.setdefault(names[y], []).append(y)

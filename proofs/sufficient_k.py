@@ -146,10 +146,9 @@ class Asked:
         if answer.verdict == NO:
             alike = len({names[self.number[x]] for x in answer.witness}) == 1
             return alike and not self.truth.optimal_policy(names, self.truth.starts)
-        whole = answer.depth is None
-        reached = self._reached(answer, names, whole)
+        reached = self._reached(answer, names)
         well = reached is not None and self._chosen_well(answer, names, reached)
-        return well and (not whole or self.truth.optimal_policy(names, self.truth.starts))
+        return answer.depth is None and well and self.truth.optimal_policy(names, self.truth.starts)
 
     def _choice(self, answer: Answer, names: list[Key]) -> dict[Key, int]:
         return {names[self.number[x]]: action for x, action in answer.choice.items()}
@@ -162,21 +161,18 @@ class Asked:
             for y in states
         )
 
-    def _reached(self, answer: Answer, names: list[Key], whole: bool) -> list[int] | None:
-        """The states that the policy leads to; those asked about, unless the answer is about all."""
+    def _reached(self, answer: Answer, names: list[Key]) -> list[int] | None:
+        """The states that the policy leads to; None where it leads to one that it has no action for."""
         choice, todo = self._choice(answer, names), list(self.truth.starts)
         for y in todo:
-            if not whole and y not in self.asked:
-                continue
-            if names[y] not in choice and whole:
+            if names[y] not in choice:
                 return None
             if self.case.discount == 0:  # what comes after a step does not count
                 continue
-            bits = 1 << choice[names[y]] if names[y] in choice else self.truth.optimal[y]
-            for way in (way for a, ways in enumerate(self.truth.plain.ways[y]) if bits >> a & 1 for way in ways):
+            for way in self.truth.plain.ways[y][choice[names[y]]]:
                 if way.after != END and way.after not in todo:
                     todo.append(way.after)
-        return todo if whole else [y for y in todo if y in self.asked]
+        return todo
 
     def _gap(self, k: int, start: Answer, names: list[Key]) -> None:
         """The k-policy that was found is no better than the best, and the loss that is named is enough."""

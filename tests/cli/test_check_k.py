@@ -1,6 +1,7 @@
 """`pdrm check-k`: for people, for programs, with one's own files, and with wrong ones."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -32,14 +33,15 @@ def test_for_programs(pdrm):
     record = json.loads(pdrm("check-k", "echo", "--depth", 6, "--k", "0,1", "--json").out)
     assert record["k"]["1"] == {"same_values": "no", "everywhere": "yes", "start": "yes"}
     assert record["k"]["0"]["start"] == "no"
-    assert record["smallest"] == {"same_values": None, "everywhere": None, "start": None}
+    assert record["smallest"] == {
+        "same_values": None,
+        "everywhere": None,
+        "start": 1,
+    }  # the depth limits the first two alone
     assert record["furthest"] == {"same_values": None, "everywhere": 1, "start": 1}
-    assert (record["recommendation"]["k"], record["recommendation"]["loss"]) == (1, None)  # beyond these steps
-    assert (
-        "k = 1 is proved enough within 6 steps of the start (beyond is not known)" in record["recommendation"]["text"]
-    )
+    assert (record["recommendation"]["k"], record["recommendation"]["proved"]) == (1, "start")
     assert (record["vacuous"], record["warnings"]) == ({"0": [], "1": []}, [])
-    assert record["depths"]["1"] == {"everywhere": 6, "start": 6}
+    assert record["depths"]["1"] == {"everywhere": 6, "start": None}
     assert [one["actions"] for one in record["witnesses"]["0"]["start"]] == [["say_a"], ["say_b"]]
 
 
@@ -88,7 +90,8 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     [
         (("mazes-5x5",), "no domain `mazes-5x5`"),
         ((), "name one domain"),
-        (("paint", "--k", "few"), "is not a list of integers"),
+        (("paint", "--k", "few"), "use integers from 0 to 1000"),
+        (("paint", "--k", "-1"), "use integers from 0 to 1000"),
         (("paint", "--discount", 1), "the discount is 1"),
         (("paint", "--from", "here"), "--from start"),
         (("paint", "--rule", "fail"), "needs a bound"),
@@ -224,7 +227,30 @@ def test_stopping_it_prints_what_is_known(pdrm, monkeypatch):
     assert outcome.code == 130
     assert "from the start: k = 5 is enough" in outcome.out
     assert "stopped; this is what was known by then" in outcome.err
+    assert "next: pdrm train paint --agent cprm --k 5" in outcome.err
     assert json.loads(pdrm("check-k", "paint", "--json").out)["stopped"]
+
+
+def test_stopping_it_writes_what_can_be_written(pdrm, monkeypatch, tmp_path):
+    from pdrm.analysis.sufficient_k.check_k import KSearch
+    from pdrm.analysis.sufficient_k.k_report import KReport
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    run = KSearch.run
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(KSearch, "run", lambda search: (run(search), search.depth is None and stop()))
+    assert pdrm("check-k", "paint", "--certificate", "p.json", "--draw", "w.svg").code == 130
+    assert pdrm("verify", "p.json").code == 0
+    assert Path("w.svg").is_file()
+    without = pdrm("check-k", "paint", "--k", 4, "--certificate", "none.json")
+    assert without.code == 130
+    assert "none.json was not written" in without.err
+    monkeypatch.setattr(KReport, "certificate", stop)
+    again = pdrm("check-k", "paint", "--certificate", "q.json", "--draw", "x.svg")
+    assert again.code == 130
+    assert "not written: q.json, x.svg" in again.err
 
 
 def test_a_pipe_is_told_how_it_goes(pdrm, monkeypatch):

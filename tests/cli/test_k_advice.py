@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_repetitions_are_folded_where_people_read_them(pdrm, orchard):
     assert "stack apple × 24 #" in said
     record = json.loads(pdrm(*asked, "--json").out)
     assert record["witnesses"]["0"]["start"][1]["word"].count("tree") == 24
-    assert "k = 0 is proved enough within 3 steps of the start (not beyond)" in record["recommendation"]["text"]
+    assert record["k"]["0"] == {"same_values": "no", "everywhere": "yes", "start": "no"}
 
 
 def test_with_random_moves_the_advice_learns(pdrm, tmp_path, monkeypatch):
@@ -216,3 +217,34 @@ def test_refusals_name_what_would_do(pdrm, orchard):
     assert "E1001" in small.err
     more = re.search(r"--memory ([\d.]+)", small.err)[1]
     assert pdrm("check-k", *orchard, "--memory", more, "--seconds", 3).code == 0
+
+
+def test_a_capped_task_is_not_trained(pdrm):
+    asked = pdrm("check-k", "maze-5x5", "--k", "0,1", "--height", 3, "--rule", "block", "--seconds", 5)
+    assert "so: ask without --height" in asked.out
+    assert "next: pdrm check-k maze-5x5 --k 0,1\n" in asked.err
+
+
+def test_a_task_that_pays_for_the_wrong_thing_is_mended_first(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pdrm("new", "garden")
+    monkeypatch.chdir(tmp_path / "garden")
+    Path("task.pdrm").write_text(Path("task.pdrm").read_text().replace("step z, 0 ", "step z, 1 "))
+    asked = pdrm("check-k", "map.txt", "--machine", "task.pdrm", "--k", 0, "--seconds", 3)
+    assert "W060" in asked.err
+    assert "next: pdrm explain W060" in asked.err
+
+
+def test_where_there_are_several_starts_a_witness_names_its_own(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pdrm("new", "garden")
+    monkeypatch.chdir(tmp_path / "garden")
+    asked = pdrm("check-k", "map.txt", "--machine", "task.pdrm", "--depth", 3, "--seconds", 8)
+    assert "(actions d d r r r, from row 1, column 1)" in asked.out
+    assert "(actions d d l l l, from row 1, column 7)" in asked.out
+    Path("map.txt").write_text(Path("map.txt").read_text().replace("step_limit", "slip 0.1\nstep_limit"))
+    record = json.loads(
+        pdrm("check-k", "map.txt", "--machine", "task.pdrm", "--seconds", 8, "--discount", 0.9, "--json").out
+    )
+    for one in record["witnesses"]["0"]["start"]:  # the most probable of the shortest ways: no step slips
+        assert one["word"].replace("+treasure", "").split() == one["way"]

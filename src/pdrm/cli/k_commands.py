@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -38,6 +38,8 @@ FURTHER = {
     "explored": "another --depth may help",
     "stopped": "letting it run longer may help",
     "stuck": "more --seconds are not likely to help: hardly any of these states was decided by exploring",
+    "discount": "a smaller --discount, such as 0.9, is more likely to help than more --seconds",
+    "uncapped": "ask without --height",
     "whole": "the whole stack (--k full)",
     "summary": "--agent summary, which acts on the whole stack",
     "setting": "--{dashed} {value}",
@@ -45,6 +47,10 @@ FURTHER = {
 """What may decide what is undecided, by what ended the search; how to train with the whole stack; and how a setting is written."""
 QUICK = 3.0
 """Seconds before it is said that something is compiled."""
+WRITING = 5.0
+"""Seconds that making a certificate smaller may take when the search was stopped."""
+WRONG_PAY = ("W0606", "W0607", "W0612")
+"""Warnings that the task pays for the wrong thing, or for nothing: it is to be mended before anything is trained."""
 LONGEST_TIME = 1e7
 """Seconds a search may be given at most."""
 
@@ -79,7 +85,7 @@ def check_k(
 ) -> None:
     """Find the smallest k for which a k-policy is optimal: same values, everywhere, or from the start.
 
-    It answers when --seconds are over at the latest, and at Ctrl-C: near states are looked at first.
+    It answers soon after --seconds are over, and at Ctrl-C: near states are looked at first. Starting Python and compiling do not count.
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
@@ -123,15 +129,44 @@ def check_k(
         _print(report, questions)
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
-        raise typer.Exit(INTERRUPTED)
-    missing = [] if certificate is None else _certify(report, certificate, questions, (place, machine), quiet=as_json)
-    missing += [] if draw is None else _draw(report, draw, questions, quiet=as_json)
+    write = {
+        certificate: lambda path: _certify(report, path, questions, (place, machine), quiet=as_json),
+        draw: lambda path: _draw(report, path, questions, quiet=as_json),
+    }
+    missing = _write({path: how for path, how in write.items() if path is not None}, stopped=stopped)
     if not as_json:
+        asked = f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}"
         if draw is None and report.find_no(questions) is not None:
-            again = f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}{given}"
-            typer.echo(f"a picture of these: {again} --draw witness.svg")
-        _next(report, f"{quote(place)}{_with(machine)}", _options(discount=(discount, None)), questions)
+            typer.echo(f"a picture of these: {asked}{given} --draw witness.svg")
+        gamma, wrong = _options(discount=(discount, None)), [one["code"] for one in warned if one["code"] in WRONG_PAY]
+        if wrong:
+            next_command(f"pdrm explain {wrong[0]}, and mend the task: what is proved about it now is of little use")
+        elif report.capped:
+            next_command(f"{asked}{gamma}")
+        else:
+            _next(report, f"{quote(place)}{_with(machine)}", gamma, questions)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
     raise_all(missing)
+
+
+def _write(files: Mapping[Path, Callable[[Path], list[PdrmError]]], *, stopped: bool) -> list[PdrmError]:
+    """Write the files that were asked for; the errors of those that cannot be. If the search was stopped they are said here, and writing is to be
+    over soon; Ctrl-C stops that, too."""
+    from pdrm.analysis.time_limit import limit_time
+
+    missing, left = list[PdrmError](), list(files)
+    try:
+        with limit_time(WRITING if stopped else None):
+            for path, write in files.items():
+                missing += write(path)
+                left.remove(path)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; not written: {', '.join(map(str, left))}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    for error in missing if stopped else ():
+        typer.echo(f"{error.message}; let it run longer", err=True)
+    return missing
 
 
 def _options(**values: tuple[object, object]) -> str:
@@ -206,7 +241,8 @@ def _ks(text: str) -> list[int]:
     first, dots, last = text.partition("..")
     parts = [first, last] if dots else text.split(",")
     if not all(part.isascii() and part.strip().isdecimal() for part in parts):
-        raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0..4, or --k 0,1,5")
+        fix = f"use integers from 0 to {MOST_K}: --k 0..4, or --k 0,1,5"
+        raise BadSetting(f"--k {text!r} is not a list of numbers of symbols", fix=fix)
     found = [int(part.strip()[:LONGEST]) for part in parts]
     if max(found) > MOST_K:
         raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"use integers from 0 to {MOST_K}: --k 0..4")
@@ -216,24 +252,12 @@ def _ks(text: str) -> list[int]:
 
 
 def _print(report: KReport, questions: list[str]) -> None:
-    from pdrm.analysis.sufficient_k.k_report import NAMES, format_report, format_situation
-    from pdrm.analysis.sufficient_k.questions import is_certain
+    from pdrm.analysis.sufficient_k.k_report import explain_no, format_report
 
     for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
         typer.echo(line)
-    shown = report.find_no(questions)
-    if shown is not None:
-        k, question = shown
-        witness, luck = report.witness(k, question), not is_certain(report.optimal.product.domain)
-        common = set(witness[0].actions).intersection(*(one.actions for one in witness))
-        why = (
-            "these look alike, and whatever is chosen for both fails later"
-            if common
-            else "these look alike and have no best action in common"
-        )
-        typer.echo(f"\nwhy not {NAMES[question]} at k = {k}: {why}")
-        for one in witness:
-            typer.echo(f"  {format_situation(one, luck=luck)}")
+    for line in explain_no(report, questions):
+        typer.echo(line)
 
 
 def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> list[PdrmError]:
@@ -344,7 +368,7 @@ def verify(
 def _choose_agent(proof: Certificate | StackCertificate, task: Task) -> str:
     """How to train with what is proved, as `pdrm check-k` recommends it."""
     from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
-    from pdrm.analysis.sufficient_k.k_report import choose_agent, choose_k, choose_settings
+    from pdrm.analysis.sufficient_k.k_advice import choose_agent, choose_k, choose_settings
     from pdrm.analysis.time_limit import limit_time
 
     with limit_time(FOLLOWING):

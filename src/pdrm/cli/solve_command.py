@@ -48,7 +48,7 @@ def solve(
     """
     from pdrm.analysis.solving import solve as find
     from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
-    from pdrm.analysis.sufficient_k.k_report import choose_settings, explain_settings
+    from pdrm.analysis.sufficient_k.k_advice import choose_settings, explain_settings
     from pdrm.analysis.time_limit import limit_time
     from pdrm.task import Task
 

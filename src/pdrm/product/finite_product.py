@@ -161,13 +161,38 @@ class FiniteProduct:
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
     def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """A shortest way to a state: the number of the start, then actions with their outcomes."""
+        """A shortest way to a state, the most probable of those: the number of the start, then actions with their outcomes."""
         steps: list[tuple[int, int]] = []
-        outcomes = self.next.shape[2]
+        if self.next.shape[2] > 1:
+            return self._path_with_chance(x)
         while self.states.origin[x] >= 0:
-            steps.append(divmod(int(self.states.via[x]), outcomes))
+            steps.append((int(self.states.via[x]), 0))
             x = int(self.states.origin[x])
         return int(self.states.via[x]), steps[::-1]
+
+    def _path_with_chance(self, x: int) -> tuple[int, list[tuple[int, int]]]:
+        """The same where moves are random: back from the state, step by step, how probable it is to get there from each state before."""
+        depth, outcomes = self.states.depth[: len(self)], self.next.shape[2]
+        chance = np.zeros(len(self))
+        chance[x] = 1.0
+        choice = np.zeros(len(self), np.int64)
+        for before in range(int(depth[x]) - 1, -1, -1):
+            near = np.flatnonzero((depth == before) & self.expanded)
+            after = self.next[near]
+            later = np.where((after != END) & (depth[after] == before + 1), chance[after], 0.0)
+            ways = (later * self.probability[self.place[near]]).reshape(len(near), -1)
+            choice[near], chance[near] = ways.argmax(axis=1), ways.max(axis=1, initial=0.0)
+            chance[near] /= (
+                chance[near].max(initial=0.0) or 1.0
+            )  # only which is greatest counts, and small numbers vanish
+        first = np.flatnonzero(depth == 0)
+        here = int(first[chance[first].argmax()]) if depth[x] else x
+        start, steps = int(self.states.via[here]), list[tuple[int, int]]()
+        while here != x:
+            action, outcome = divmod(int(choice[here]), outcomes)
+            steps.append((action, outcome))
+            here = int(self.next[here, action, outcome])
+        return start, steps
 
     def explore(
         self, depth: int | None = None, most: int | None = None, check: Callable[[], None] | None = None

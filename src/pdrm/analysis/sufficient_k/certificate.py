@@ -12,6 +12,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import ClassVar
 
@@ -69,7 +70,9 @@ def read_exactly(number: float, guesses: dict[str, Fraction]) -> Fraction:
 def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate, unless this holds."""
     if not holds:
-        raise BadCertificate(what, fix="make the certificate again with pdrm check-k")
+        raise BadCertificate(
+            what, fix="the task may have been changed since: make the certificate again with pdrm check-k"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -238,45 +241,49 @@ def load_certificate(path: str | Path) -> Certificate | StackCertificate:
     try:
         data = read_bytes(Path(path), LARGEST_CERTIFICATE)
         if sum(map(data.count, (b"[", b"{", b",", b":"))) > MOST_NODES:
-            raise BadCertificate(f"{path} holds more than {MOST_NODES:,} values", fix="make one with pdrm check-k")
+            raise BadCertificate(f"{path} holds more than {MOST_NODES:,} values", fix=AGAIN)
         record = parse_record(data)
         form = record.pop("format", None)
         if form == STACK_FORMAT:
-            return _check_fractions(StackCertificate(**record))
+            return _check_fractions(StackCertificate(**record), path)
         if form != FORMAT:
-            raise BadCertificate(f"{path} is not a certificate of this version", fix="make one with pdrm check-k")
-        return _check_costs(Certificate(**record))
+            raise BadCertificate(f"{path} is not a certificate of this version", fix=AGAIN)
+        return _check_costs(Certificate(**record), path)
     except MALFORMED as error:
         foreign = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
-        why = "is not a certificate: it is not JSON, or damaged" if foreign else f"cannot be read: {error}"
+        why = "is not a certificate: it is not JSON, or damaged" if foreign else DAMAGED
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else why
         fix = f"make one: pdrm check-k DOMAIN --machine MACHINE --certificate {Path(path).with_suffix('.json').name}"
         raise BadCertificate(f"{path} {why}", fix=fix) from error
 
 
+AGAIN = "make one with pdrm check-k"
+DAMAGED = "is damaged: something is missing in it, or not of the kind that it should be"
 FRACTION = re.compile(r"-?(\d{1,4300}|0x[0-9a-f]+)(/(\d{1,4300}|0x[0-9a-f]+))?", re.ASCII)
 """A number as it is written in a certificate; `1e1000000000` would be one, too, that fills the memory."""
 
 
-def _check_fractions(proof: StackCertificate) -> StackCertificate:
+def _check_fractions(proof: StackCertificate, path: str | Path) -> StackCertificate:
     """The certificate; refused are numbers that are not written out."""
     constants = [constant for *_, constant, _ in proof.operators if constant is not None]
     gains = [c for *_, lines in proof.operators for *_, c in lines]
     ends = [end for *_, low, high in proof.ranges for end in (low, high)]
     if not all(FRACTION.fullmatch(value) for value in (*constants, *gains, *ends, *proof.guesses.values())):
-        raise ValueError("a number is not a fraction")
+        raise BadCertificate(f"{path} is damaged: a number is not a fraction", fix=AGAIN)
     return proof
 
 
-def _check_costs(proof: Certificate) -> Certificate:
+def _check_costs(proof: Certificate, path: str | Path) -> Certificate:
     """The certificate; refused are numbers that are not written out, and stacks whose symbols are more than a proof needs."""
     tops = [column for glimpse in (proof.glimpse_lower, proof.glimpse_upper) for row in glimpse for column in row]
-    if not all(isinstance(value, int | float) for column in (proof.lower, proof.upper, *tops) for value in column):
-        raise ValueError("a bound is not a number")
+    bounds = (value for column in (proof.lower, proof.upper, *tops) for value in column)
+    if not all(isinstance(value, int | float) and isfinite(value) for value in bounds):
+        raise BadCertificate(f"{path} is damaged: a bound is not a finite number", fix=AGAIN)
     if not all(FRACTION.fullmatch(value) for value in (*proof.exact.values(), *proof.guesses.values())):
-        raise ValueError("an exact value is not a fraction")
+        raise BadCertificate(f"{path} is damaged: an exact value is not a fraction", fix=AGAIN)
     heights = [0]
     for below, _ in proof.stacks[1:]:
         heights.append(heights[below] + 1 if 0 <= below < len(heights) else 0)
     if sum(heights) > LARGEST_STEP:
-        raise ValueError(f"its stacks have more than {LARGEST_STEP:,} symbols")
+        raise BadCertificate(f"{path} is damaged: its stacks have more than {LARGEST_STEP:,} symbols", fix=AGAIN)
     return proof

@@ -27,15 +27,16 @@ from pdrm.analysis.optimal import (
 )
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import Followed, compile_solver, estimate_seconds, may_apply
+from pdrm.analysis.sufficient_k.k_advice import DECIDED, EXPLORED, STATES, STOPPED, TIME
 from pdrm.analysis.sufficient_k.k_answers import FIRST_KS, Answers, Solved
 from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap
-from pdrm.analysis.sufficient_k.k_report import DECIDED, EXPLORED, STATES, STOPPED, TIME, KReport
+from pdrm.analysis.sufficient_k.k_report import KReport
 from pdrm.analysis.sufficient_k.k_walks import Advise, Policy, Walks
 from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer, Classes, answer_questions, check_ks, is_certain
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Known, bound_by_top, check_discount
-from pdrm.errors import BadSetting, UnknownChoice, explain_arguments
+from pdrm.errors import BadSetting, UnknownChoice, WrongKind, explain_arguments
 from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.product.task_findings import warn_of_tasks
@@ -208,13 +209,17 @@ class KSearch:
         discount = task.discount if discount is None else discount
         check_discount(discount)
         if depth is not None and depth < 0:
-            raise BadSetting(f"the depth is {depth}", fix="use a non-negative integer")
+            raise BadSetting(
+                f"the depth is {depth}, below 0", fix="use an integer from 0 on: depth=5 (--depth 5), or leave it out"
+            )
         if seconds is not None and not seconds > 0:
             raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
         self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.questions = task, discount, depth, questions
         compile_kernels()
-        self._every_state = depth is None and bound in (None, Bound())
+        self._uncapped = bound in (None, Bound())
+        """Whether stacks have no limit."""
+        self._every_state = depth is None and self._uncapped
         """Whether all states are asked about, with any stack."""
         self._solvable = (bound is None or bound.rule == "open") and may_apply(task, discount)
         """Whether the task can be solved with the whole stack in view: a cap would make another task of it."""
@@ -278,8 +283,11 @@ class KSearch:
             self._enter("solving with the whole stack")
             with self._until(2 * SOLVE * self.plan.seconds):
                 self._solved.solve()
-            if self._solved.high is not None and self._every_state and self._before is None:
-                self._before = self._look_from_start()
+        wanted = (
+            self._solved.high is not None or self.depth is not None
+        )  # a depth leaves out what a policy from the start meets later
+        if wanted and self.depth != 0 and self._uncapped and self._before is None:
+            self._before = self._look_from_start()
         try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
@@ -342,7 +350,7 @@ class KSearch:
         with limit_time(time_left() / 2 if higher else None):  # the rest is for what is not in the product
             answers.ask(self.ks, self.questions)
             answers.ask_nearer()
-        if self._ran and self._every_state and not self.stopped:
+        if self._ran and self._uncapped and not self.stopped:
             self._enter("every stack")
             with limit_time(self.plan.every_stack(time_left())):
                 answers.ask_every_stack(self.task)
@@ -576,6 +584,9 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     >>> report.smallest("start"), report.witness(4, "start")[1].actions
     (5, ('ask_5',))
     """
+    if isinstance(machine, int):
+        fault = f"the second argument is the machine, and {machine} is not one"  # type: ignore[unreachable] # or is it?
+        raise WrongKind(fault, fix=f"name the symbols to see: check_k(task, k={machine})")
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
     bound, room = Bound(height, rule), measure_memory(memory)
     search = partial(

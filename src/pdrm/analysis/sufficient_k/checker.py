@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pdrm.analysis.sufficient_k.certificate import (
+    AGAIN,
+    DAMAGED,
     Certificate,
     StackCertificate,
     demand,
@@ -242,9 +244,13 @@ def check_certificate(
             return
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
         demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
+        demand(
+            proof.question != "start" or proof.depth is None,
+            "a policy from the start is followed to its end: there is no depth",
+        )
         _Check(Problem(domain, machine, proof)).run()
     except MALFORMED as error:
-        demand(False, f"it is damaged: {error!r}")
+        raise BadCertificate(f"it {DAMAGED}", fix=AGAIN) from error
 
 
 @explain_arguments
@@ -457,7 +463,7 @@ class _Check:
         if self.proof.question == "start":
             # A state alone in its class has an optimal action, whichever it is; that it is alone takes all states.
             alone = {members[0] for members in groups.values() if len(members) == 1} if whole else set[int]()
-            self._check_policy(choice, set(asked), alone)
+            self._check_policy(choice, alone)
             return
         demand(whole, "there are states to ask about beyond the frontier")
         for name, members in groups.items():
@@ -476,14 +482,12 @@ class _Check:
     def _is_proved(self, x: int, action: int) -> bool:
         return action in (self._optimal_actions(x) or ())
 
-    def _check_policy(self, choice: dict[Class, int], asked: set[int], alone: set[int]) -> None:
-        """Wherever the policy leads from the start, it is optimal: everywhere, or as far as was asked."""
+    def _check_policy(self, choice: dict[Class, int], alone: set[int]) -> None:
+        """Wherever the policy leads from the start, it is optimal."""
         seen = dict.fromkeys(self.problem.starts)
         for x in (todo := list(seen)):
             a = choice.get(self._class(x))
             actions = [a] if a is not None and self._is_proved(x, a) else []
-            if not actions and x not in asked:
-                continue
             if not actions:
                 demand(a is None and x in alone, f"the policy is not proved optimal in state {x}")
                 actions = self.in_play.get(x, [])

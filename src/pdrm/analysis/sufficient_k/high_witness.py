@@ -20,7 +20,7 @@ from random import Random
 
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.sufficient_k.from_start import Search
-from pdrm.analysis.sufficient_k.questions import Situation, is_certain
+from pdrm.analysis.sufficient_k.questions import Situation, describe_start, is_certain
 from pdrm.analysis.time_limit import time_left
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import PdrmError
@@ -338,6 +338,7 @@ class HighWitnesses:
             best,
             len(best) == 1,
             (value - error, value + error),
+            describe_start(domain, place.start),
         )
 
 

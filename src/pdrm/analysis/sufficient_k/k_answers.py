@@ -108,9 +108,7 @@ class Answers:
     @property
     def cut_short(self) -> bool:
         """Whether more time may decide what is undecided for some k."""
-        return any(
-            self.found[k]["start"].verdict == UNDECIDED or self.found[k]["start"].depth is not None for k in self.cut
-        )
+        return any(self.found[k]["start"].verdict == UNDECIDED for k in self.cut)
 
     def _refuse_from_start(self, k: int) -> Answer | None:
         """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
@@ -130,8 +128,8 @@ class Answers:
                 self.at(k)
 
     def ask_nearer(self) -> None:
-        """What is undecided may be a yes for states that are nearer: then it is, to that depth."""
-        for question in QUESTIONS:
+        """What is undecided may be a yes for states that are nearer: then it is, to that depth; from the start there is no such yes."""
+        for question in ("same_values", "everywhere"):
             for k, answers in self.found.items():
                 if answers[question].verdict == UNDECIDED and time_left() > 0:
                     answers[question] = self._ask_nearer(k, question) or answers[question]
@@ -144,7 +142,7 @@ class Answers:
 
         def fails(steps: int) -> bool:
             near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
-            with limit_time(None if question == "start" else 0):  # the search from the start takes longest
+            with limit_time(0):  # for the search from the start, which takes longest and is not asked for
                 answer = answer_questions(near, k)[question]
             if answer.verdict == YES:
                 yes[steps] = answer
@@ -185,10 +183,9 @@ class Answers:
         carry_over(self.found, all_asked=self.all_asked)
 
     def ask_every_stack(self, task: Task) -> None:
-        """What is open may be a yes for every stack; and then it is for every larger k."""
-        asked = {
-            question: ks for question in ("everywhere", "same_values", "start") if (ks := self.list_open(question))
-        }
+        """What is open may be a yes for every stack; and then it is for every larger k. With a depth, only what is open from the start."""
+        questions = ("everywhere", "same_values", "start") if self.all_asked else ("start",)
+        asked = {question: ks for question in questions if (ks := self.list_open(question))}
         if not asked:
             return
         every = EveryStack.of(task, self.optimal.values.discount)
@@ -208,7 +205,9 @@ class Answers:
         top = self.beyond
         if self.optimal.depth:
             top -= 1  # a yes where all look different says nothing, unless these are all states there are
-        for k in FIRST_KS[: max(top, 0) + 1]:
+        for k in FIRST_KS:
+            if k > max(top, 0) and (self.optimal.depth is None or self._enough(k - 1, "start")):
+                break  # from the start, states that are not asked about count, too
             self.at(k)
             if all(self._enough(k, question) for question in questions):
                 return

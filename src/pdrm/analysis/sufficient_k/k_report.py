@@ -7,9 +7,9 @@ certificate without the solver. `check_k` is the search that makes a report.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,34 @@ from pdrm.analysis.optimal import Optimal, find_optimal
 from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import Followed
+from pdrm.analysis.sufficient_k.k_advice import (
+    DECIDED,
+    DISCOUNT,
+    FURTHER,
+    SETTING,
+    STATES,
+    STOPPED,
+    STUCK,
+    SUMMARY,
+    TIME,
+    UNCAPPED,
+    WHOLE,
+    Recommendation,
+    choose_agent,
+    choose_k,
+    choose_settings,
+    explain_settings,
+)
 from pdrm.analysis.sufficient_k.k_answers import FIRST, carry_over
 from pdrm.analysis.sufficient_k.k_gap import Gap
+from pdrm.analysis.sufficient_k.k_words import (
+    format_numbers,
+    format_situation,
+    format_value,
+    format_way,
+    name_policy,
+    plural,
+)
 from pdrm.analysis.sufficient_k.questions import (
     NO,
     QUESTIONS,
@@ -35,8 +61,6 @@ from pdrm.analysis.sufficient_k.questions import (
     is_certain,
 )
 from pdrm.analysis.time_limit import limit_time
-from pdrm.domains import names
-from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, did_you_mean
 from pdrm.product.finite_product import FiniteProduct
 
@@ -44,42 +68,29 @@ if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.drawing.rows import Rows
 
-DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explored", "stopped"
-"""What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
 NAMES = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 """The questions in words."""
-WHOLE, SUMMARY, STUCK, SETTING = "whole", "summary", "stuck", "setting"
-ROOM = 2
-"""In training, how many times as many steps are allowed as optimal play takes: while it learns, an agent takes more."""
-WITH_CHANCE = {"learning_rate": 0.1, "epsilon_least": 0.1, "episodes": 50_000}
-"""Settings of a table in a domain of one's own whose moves are random: a large rate forgets what is rare, and what is rare must be met."""
 SMALL_LOSS, NEAR_LOSS, NO_LOSS = 0.01, 0.1, 1e-9
 """A k that is not known to be enough is worth a try where it loses at most this share of the value; one that is enough near the start,
 where it loses at most the second; less than the third is none."""
-MOST_TO_LEARN, MOST_WITH_CHANCE, FEW_ROWS = 2, 8, 2_000
-"""A table with more symbols in view learns slowly, if another agent needs none; the second where none does, because moves are random; unless the
-table is known to have no more rows than the third."""
-TABLE = "cprm"
-"""The agent that learns a table, where moves are deterministic; where they are random, the default one learns better."""
+SURE = 0.1
+"""Where the loss of a policy is known up to this share of it, it is said even if it is more than the whole value."""
+WIDE = 0.1
+"""Where the optimal value is known no better than up to this share of it, and moves are random, a smaller discount helps most."""
+MANY_SYMBOLS = 20
+"""With more symbols in view the rows of a table are not estimated: they are too many in any case."""
+SMALL_DISCOUNT = 0.9
+"""A smaller discount than this is not advised."""
 FEW_DECIDED = 0.01
 """If fewer of the states are decided when time is up, though the task is solved, more time decides hardly more."""
-FURTHER = {
-    TIME: "more `seconds` may help",
-    STATES: "a larger `most` may help",
-    EXPLORED: "another `depth` may help",
-    STOPPED: "letting it run longer may help",
-    STUCK: "more time is not likely to help: hardly any of these states was decided by exploring",
-    WHOLE: 'the whole stack (k="full")',
-    SUMMARY: "the agent pdrm.Summary(), which acts on the whole stack",
-    SETTING: "{name}={value}",
-}
-"""What may decide what is undecided, by what ended the search; how to train with the whole stack; and how a setting is written."""
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 """The colours of verdicts in a notebook."""
-ENDED = {TIME: ", then time was up", STATES: ", and more would be too many", STOPPED: ", then it was stopped"}
+ENDED = {
+    TIME: ", and time was up before all was decided",
+    STATES: ", which is as many as were allowed",
+    STOPPED: ", then it was stopped",
+}
 """What ended it, as the report says it."""
-FOLDED, MANY_TIMES, LONGEST_FOLDED = 8, 4, 8
-"""Words that are folded: so many in a row at least, repeated so often at least, each time so many at most."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
 
@@ -129,7 +140,9 @@ class KReport:
     """How long optimal play from the start takes, where the task was solved."""
 
     def __str__(self) -> str:
-        return "\n".join(format_report(self))
+        advice = self.recommendation
+        following = [f"next: {advice.write_call(self.optimal.values.discount)}"] if advice.train else []
+        return "\n".join([*format_report(self), *explain_no(self), *following])
 
     def __repr__(self) -> str:
         product = self.optimal.product
@@ -151,7 +164,7 @@ class KReport:
             found = self.answers[k]
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
             cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
-            rows.append([str(k), *cells, _format_loss(self.loss(k)[1], self._scale)])
+            rows.append([str(k), *cells, _format_loss(self, k)])
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
         heads = ["k", *NAMES.values(), "loss from the start"]
         notes = [html("p", note) for note in explain_rows(self)]
@@ -166,6 +179,11 @@ class KReport:
         """The interval of the optimal value from the start."""
         low, high = self.optimal.values.at_start(self.optimal.product)
         return (low, high) if self.solved is None else (max(low, self.solved[0]), min(high, self.solved[1]))
+
+    @property
+    def capped(self) -> bool:
+        """Whether stacks were capped, which makes another task of it."""
+        return self.optimal.product.bound.rule != "open"
 
     @property
     def over_limit(self) -> bool | None:
@@ -230,13 +248,13 @@ whole stack')
                 one.state,
                 one.stack,
                 len(one.seen),
-                _format_way(one, luck),
+                format_way(one, luck),
                 " or ".join(one.actions),
                 format_value(*one.value),
             )
             for one in self.witness(at, about)
         ]
-        title = f"{self.optimal.product.domain.name}: the top {at} symbols are not enough ({NAMES[about]})"
+        title = f"{self.optimal.product.domain.name}: k = {at} is not enough ({NAMES[about]})"
         return witness_plot(self.optimal.product.domain, drawn, title).saved(path)
 
     def table(self) -> Rows[KRow]:
@@ -304,7 +322,7 @@ whole stack')
         return not self.list_open(question)
 
     def add(self, other: KReport, *, all_asked: bool) -> KReport:
-        """With what another search of the same task, from the start alone, has found out: what is settled there, or reaches further, and better
+        """With what another search of the same task, from the start alone, has found out: what is settled there, and better
         bounds. Of the k that were tried there alone, those next to where the noes end, and the smallest that is enough. `all_asked`: no depth
         was given."""
         no = [k for k, found in other.answers.items() if found["start"].verdict == NO]
@@ -313,11 +331,7 @@ whole stack')
         answers = {k: dict(found) for k, found in self.answers.items()}
         for k in [k for k in other.answers if k in answers or k in tried]:
             own, theirs = answers.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED))), other.answers[k]["start"]
-            if (
-                not own["start"].settled
-                and (theirs.settled or theirs.reach > own["start"].reach)
-                and not theirs.vacuous
-            ):
+            if theirs.settled and not own["start"].settled:
                 own["start"] = replace(theirs, found_on=theirs.found_on or other.optimal)
         answers = dict(sorted(answers.items()))
         carry_over(answers, all_asked=all_asked)
@@ -353,7 +367,7 @@ whole stack')
             with limit_time(AGAIN_SECONDS), suppress(TimeoutError):
                 near = find_optimal(small, found.values.discount, depth=0, most=max(len(product), AGAIN_STATES))
                 again = answer_questions(near, k)[question]
-                if again.verdict == YES and again.depth is None:
+                if again.verdict == YES:
                     found, answer = near, again
         return certify(found, k, question, answer)
 
@@ -465,13 +479,13 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
     """
     found, product = report.optimal, report.optimal.product
     low, high = report.value_from_start
-    count, bound = _count(len(found.asked), "state"), product.bound
+    count, bound = plural(len(found.asked), "state"), product.bound
     beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
     longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
     width = max(18, 2 + longest)
-    far = f"all {count}" if found.depth is None else f"{count} within {_count(found.depth, 'step')}"
+    far = f"all {count}" if found.depth is None else f"{count} within {plural(found.depth, 'step')}"
     if found.depth == 0 and list(questions) == ["start"]:
-        far = _count(len(found.asked), "start")
+        far = plural(len(found.asked), "start")
     rows = [
         f"{product.domain.name} with machine {product.machine.name}, discount {found.values.discount:g}, "
         f"no step limit{beyond}",
@@ -482,9 +496,22 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
     for k in list_shown(report, questions):
         found_at_k = report.answers[k]
         cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
-        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report.loss(k)[1], report._scale))
+        rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report, k))
     said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
     return [*rows, *explain_rows(report, questions), "", *said, f"so: {recommend(report, questions, further).text}"]
+
+
+def explain_no(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[str]:
+    """Why the most telling no is one, line by line: the situations that look alike; nothing where there is no no."""
+    shown = report.find_no(questions)
+    if shown is None:
+        return []
+    (k, question), luck = shown, not is_certain(report.optimal.product.domain)
+    witness = report.witness(k, question)
+    common = set(witness[0].actions).intersection(*(one.actions for one in witness))
+    why = ", and whatever is chosen for both fails later" if common else " and have no best action in common"
+    told = (f"  {format_situation(one, luck=luck)}" for one in witness)
+    return ["", f"why not {NAMES[question]} at k = {k}: these look alike{why}", *told]
 
 
 def list_shown(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[int]:
@@ -531,84 +558,16 @@ def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> li
     return notes
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """What to train with."""
-
-    k: int | None
-    """How many symbols; None: the whole stack."""
-    proved: str
-    """What is proved about this k: "every stack", "all states", "start" (a policy is optimal from the start), "depth" (enough near the start), "loss" (it
-    loses little) or "nothing"."""
-    loss: float | None
-    """What it loses from the start at most; None where that is not known."""
-    text: str
-    """All of it in words."""
-    agent: str | None = None
-    """The agent for it: "cprm" learns a table, "summary" acts on the whole stack (both where moves are deterministic); None: the default."""
-    relies_on: tuple[int, str] | None = None
-    """The k and the question whose yes it relies on; `KReport.certificate` of these is its proof. None: on no yes."""
-    settings: dict[str, float] = field(default_factory=dict)
-    """Settings of the agent without which it would not learn this: a longer step limit, or a smaller learning rate."""
-
-
-def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True, rows: float = inf) -> int | None:
-    """The symbols to train with, where k are enough: at least one, unless they are everywhere; None: the whole stack. `rows`: of the table, at
-    most.
-
-    >>> from pdrm.task import Task
-    >>> paint = Task("paint").finite
-    >>> choose_k(0, paint, everywhere=False), choose_k(5, paint), choose_k(5, paint, rows=5)
-    (1, None, 5)
-    """
-    k = k if everywhere else max(1, k)
-    most = MOST_TO_LEARN if is_certain(domain) else MOST_WITH_CHANCE
-    return None if k > most and rows > FEW_ROWS else k
-
-
-def choose_agent(k: int | None, domain: FiniteDomain) -> str | None:
-    """The agent to train with so many symbols in view, or with the whole stack; None: the default one."""
-    if not is_certain(domain):
-        return None
-    return SUMMARY if k is None else TABLE
-
-
-def choose_settings(domain: FiniteDomain, followed: Followed | None) -> dict[str, float]:
-    """What an agent must be given to learn in a domain where optimal play takes so long: nothing where its defaults will do.
-
-    >>> from pdrm.task import Task
-    >>> paint = Task("paint").finite
-    >>> choose_settings(paint, Followed(1003, ends=True)), choose_settings(paint, Followed(3, ends=True))
-    ({'step_limit': 2006}, {})
-    """
-    random = not is_certain(domain) and domain.name not in names()
-    long = followed is not None and followed.ends and followed.exceeds(domain.step_limit)
-    return (WITH_CHANCE if random else {}) | ({"step_limit": ROOM * followed.steps} if followed and long else {})
-
-
-def explain_settings(
-    domain: FiniteDomain, followed: Followed | None, settings: Mapping[str, float], setting: str = FURTHER[SETTING]
-) -> str:
-    """Why these settings are needed, in sentences; `setting`: how one is written."""
-    said = {
-        name: setting.format(name=name, dashed=name.replace("_", "-"), value=value) for name, value in settings.items()
-    }
-    limit = said.pop("step_limit", None)
-    why = [f"Moves are random, so learn slowly: {' '.join(said.values())}"] if said else []
-    if limit is not None and followed is not None:
-        why.append(
-            f"Optimal play takes {_count(followed.steps, 'step')}, and in training an episode is cut off after {domain.step_limit:,}: "
-            f"raise `step_limit` ({limit})"
-        )
-    return ". ".join(why)
-
-
 def recommend(
     report: KReport, questions: Sequence[str] = tuple(NAMES), further: Mapping[str, str] = FURTHER
 ) -> Recommendation:
     """Say which k to train with. One that is enough to act well from the start, or only near it, need not be enough to learn: a 0-policy has
     one row for all stacks, and their values chase each other. So it is 0 only where that is enough everywhere."""
     found, product = _choose(report, questions, further), report.optimal.product
+    if report.capped:
+        cap = plural(product.bound.height or 0, "symbol")
+        text = f"{further[UNCAPPED]}: these answers are about the task capped at {cap} ({product.bound.rule} beyond), and training has no such cap"
+        return replace(found, k=None, proved="nothing", loss=None, text=text, train=False)
     if found.k is not None and choose_k(found.k, product.domain, rows=_count_rows(report, found.k)) is None:
         why = found.text.partition(": ")[2].partition(". If ")[0]
         whole = further[SUMMARY if is_certain(product.domain) else WHOLE]
@@ -619,17 +578,19 @@ def recommend(
     if settings:
         why = explain_settings(product.domain, report.followed, settings, further[SETTING])
         found = replace(found, settings=settings, text=f"{found.text}. {why}")
-    bound = product.bound
-    if bound.height is None or bound.rule == "open":
-        return found
-    cap = f"This is about the task capped at {_count(bound.height, 'symbol')} ({bound.rule} beyond); training has no such cap"
-    return replace(found, text=f"{found.text}. {cap}")
+    return found
 
 
 def _count_rows(report: KReport, k: int) -> float:
-    """How many rows a table has at most; infinitely many where not all states were explored."""
+    """How many rows a table has at most: those of all states; where not all were explored, one for each environment state, machine state and top of
+    up to k symbols that there may be."""
     product = report.optimal.product
-    return inf if product.frontier.size else int(Classes(product, np.arange(len(product))).at(k).max(initial=-1)) + 1
+    if not product.frontier.size:
+        return int(Classes(product, np.arange(len(product))).at(k).max(initial=-1)) + 1
+    if k > MANY_SYMBOLS:
+        return inf
+    places = int((~product.domain.arrays.terminal).sum()) * len(product.machine.states)
+    return places * sum(int(len(product.machine.stack) ** height) for height in range(k + 1))
 
 
 def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str]) -> Recommendation:
@@ -641,10 +602,10 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
         text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing. If it learns badly, use {whole}"
         return Recommendation(everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere"))
     more = _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
-    if start is not None and report.answers[start]["start"].reach == inf:
+    if start is not None:
         k = max(1, start)
         text = (
-            f"train with k = {k}: {_name_policy(start)} is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
+            f"train with k = {k}: {name_policy(start)} is proved optimal from the start, so it loses nothing there{_say_why(k, start)}; "
             f"from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
         return Recommendation(k, "start", 0.0, text, relies_on=(start, "start"))
@@ -655,22 +616,20 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
     if none is not None:
         k = max(1, none)
         text = (
-            f"train with k = {k}: {_name_policy(none)} was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value)"
+            f"train with k = {k}: {name_policy(none)} was followed from the start and loses nothing there (less than {NO_LOSS:g} of the value)"
             f"{_say_why(k, none)}; from other states {_say_elsewhere(report, k, questions)}. If it learns badly, use {whole}"
         )
         return Recommendation(k, "loss", known[none], text)
-    if everywhere is not None or start is not None:
-        k = max(1, everywhere or 0, start or 0)
-        proof = (everywhere, "everywhere") if everywhere is not None else (start or 0, "start")
-        near = report.answers[proof[0]][proof[1]]
+    if everywhere is not None:
+        k, near = max(1, everywhere), report.answers[everywhere]["everywhere"]
         loss = min((one for other, one in known.items() if other <= k), default=None)
         if loss is not None and loss <= NEAR_LOSS * report._scale:
             text = (
-                f"train with k = {k}: {_say_near(report, proof[0], near)}{_say_why(k, proof[0])}; "
+                f"train with k = {k}: {_say_near(report, everywhere, near)}{_say_why(k, everywhere)}; "
                 f"it loses {_format_share(report, loss)}. If that is not enough, {f'{more}, or ' if more else ''}use {whole}"
             )
-            return Recommendation(k, DEPTH, loss, text, relies_on=proof)
-        enough = f"{_say_near(report, proof[0], near)}; "
+            return Recommendation(k, DEPTH, loss, text, relies_on=(everywhere, "everywhere"))
+        enough = f"{_say_near(report, everywhere, near)}; "
     return _choose_by_loss(report, shown, known, enough, more, whole)
 
 
@@ -693,7 +652,8 @@ def _choose_by_loss(  # noqa: PLR0913, PLR0917 - what was found out before
         and choose_k(maybe, report.optimal.product.domain) is not None
     ):
         text = (
-            f"train with k = {maybe}: it is the smallest that may be enough; {enough}what it loses is not known. "
+            f"train with k = {maybe}: it is the smallest above 0 that may be enough (without the stack it is hard to learn); "
+            f"{enough}what it loses is not known. "
             f"If that is too much, {f'{more}, or ' if more else ''}use {whole}, which takes far more episodes"
         )
         return Recommendation(maybe, "nothing", None, text)
@@ -706,16 +666,7 @@ def _choose_by_loss(  # noqa: PLR0913, PLR0917 - what was found out before
 def _say_near(report: KReport, k: int, answer: Answer) -> str:
     """What a yes for near states says."""
     beyond = "not beyond" if report.answers[k]["start"].verdict == NO else "beyond is not known"
-    return f"k = {k} is proved enough within {_count(answer.depth or 0, 'step')} of the start ({beyond})"
-
-
-def _name_policy(k: int) -> str:
-    """A k-policy, with its article.
-
-    >>> _name_policy(1), _name_policy(8), _name_policy(18)
-    ('a 1-policy', 'an 8-policy', 'an 18-policy')
-    """
-    return f"{'an' if str(k).startswith('8') or k in (11, 18) else 'a'} {k}-policy"
+    return f"k = {k} is proved enough within {plural(answer.depth or 0, 'step')} of the start ({beyond})"
 
 
 def _is_stuck(report: KReport) -> bool:
@@ -725,6 +676,10 @@ def _is_stuck(report: KReport) -> bool:
 
 def _say_further(report: KReport, further: Mapping[str, str]) -> str:
     """What may decide what is undecided."""
+    (low, high), discount = report.value_from_start, report.optimal.values.discount
+    wide = high - low > WIDE * report._scale and not is_certain(report.optimal.product.domain)
+    if wide and discount > SMALL_DISCOUNT and DISCOUNT in further:
+        return further[DISCOUNT]
     return further[STUCK] if _is_stuck(report) else further.get(report.ended, further[TIME])
 
 
@@ -738,13 +693,13 @@ def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
     at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
     if at is None or at.verdict == UNDECIDED or at.vacuous:
         return "it is not known"
-    return "it is not enough" if at.verdict == NO else f"it is enough within {_count(at.depth or 0, 'step')}"
+    return "it is not enough" if at.verdict == NO else f"it is enough within {plural(at.depth or 0, 'step')}"
 
 
 def _bound_loss(report: KReport, k: int) -> float | None:
-    """What the best k-policy loses at most, where that is known."""
-    _, high = report.loss(k)
-    return None if high > report._scale * (1 + NO_LOSS) else high
+    """What the best k-policy loses at most, where that is known: not where the policy that was found may also lose far less, or far more."""
+    low, high = report.loss(k)
+    return None if high > report._scale * (1 + NO_LOSS) and high - low > SURE * high else high
 
 
 def _format_share(report: KReport, loss: float) -> str:
@@ -766,105 +721,36 @@ def _format_explored(report: KReport) -> str:
 
 def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTHER) -> str:
     """Sum up the answers to one question; a k that is not known to be enough is not called one that is not."""
+    answers = {k: found[question] for k, found in report.answers.items()}
     smallest = report.furthest(question)
-    fails = [k for k, found in report.answers.items() if found[question].verdict == NO]
-    empty = [k for k, found in report.answers.items() if found[question].vacuous]
-    unknown = [k for k in report.answers if k not in fails and k not in empty]
-    nothing = (
-        f"; for k = {format_numbers(empty)} no two of these states look alike, so nothing is said" if empty else ""
-    )
+    fails = [k for k, answer in answers.items() if answer.verdict == NO]
+    empty = [k for k, answer in answers.items() if answer.vacuous]
+    unknown = [k for k in answers if k not in fails and k not in empty]
     if smallest is not None:
-        depth = report.answers[smallest][question].depth
-        every = report.answers[smallest][question].scope == EVERY_STACK
-        far = (", for every stack" * every) if depth is None else f", within {_count(depth, 'step')} of the start"
-        below = {k: report.answers[k][question].verdict for k in unknown if k < smallest}
+        depth, every = answers[smallest].depth, answers[smallest].scope == EVERY_STACK
+        far = (", for every stack" * every) if depth is None else f", within {plural(depth, 'step')} of the start"
+        below = [k for k in unknown if k < smallest]
         parts = (
-            ("undecided for k =", [k for k, verdict in below.items() if verdict != YES]),
-            ("within fewer steps k =", [k for k, verdict in below.items() if verdict == YES]),
+            ("undecided for k =", [k for k in below if answers[k].verdict != YES]),
+            ("within fewer steps also k =", [k for k in below if answers[k].verdict == YES]),
         )
         rest = "; ".join(f"{words} {format_numbers(ks)}" for words, ks in parts if ks)
         return f"k = {smallest} is enough{far}" + (f" ({rest})" if rest else "")
+    said = [_refuse(max(fails))] if fails else []  # what is not for k is not for fewer
+    if unknown:
+        said.append(f"undecided for k = {format_numbers(unknown)}")
     if empty:
-        said = [f"no k up to {max(fails)} is enough"] if fails else []
-        said += [f"undecided for k = {format_numbers(unknown)}"] if unknown else []
-        return "; ".join(said) + nothing if said else nothing[2:]
-    if not unknown:
-        if report.beyond is None or max(fails) < report.beyond - 1:
-            return f"no k up to {max(fails)} is enough"
-        most = max(fails)
-        return f"no k up to {most} is enough; larger k cannot be judged: with more than {most} symbols all states asked about look different"
-    first = f"no k up to {max(fails)} is enough; " if fails else ""  # what is not for k is not for fewer
-    return f"{first}undecided for k = {format_numbers(unknown)}; {_say_further(report, further)}"
+        said.append(f"for k = {format_numbers(empty)} no two of these states look alike, so nothing is said")
+    elif unknown:
+        said.append(_say_further(report, further))
+    elif question != "start" and report.beyond is not None and max(fails) >= report.beyond - 1:
+        most = plural(max(fails), "symbol")
+        said.append(f"larger k cannot be judged: with more than {most} all states asked about look different")
+    return "; ".join(said)
 
 
-def format_situation(one: Situation, *, luck: bool) -> str:
-    """A situation of a witness in one line; `luck`: moves are random, so that its actions lead there only with some luck."""
-    best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
-    did = f" ({_format_way(one, luck)})" if one.way else ""
-    stack = fold(one.stack) or "(empty)"
-    return (
-        f"after `{fold(one.word.split()) or '(nothing)'}`{did}: {one.where}, {one.state}, stack {stack}; best: {best}"
-    )
-
-
-def _format_way(one: Situation, luck: bool) -> str:
-    if one.way:
-        return f"actions {fold(one.way)}{', with some luck' * luck}"
-    return f"labels {fold(one.word.split())}" if one.word else "nothing"
-
-
-def fold(words: Sequence[str]) -> str:
-    """Words in a line, what is repeated often only once, with how often.
-
-    >>> fold("l l d u d u d u d u r".split()), fold(["apple"] * 9 + ["#"]), fold("d d d".split())
-    ('l l (d u) × 4 r', 'apple × 9 #', 'd d d')
-    """
-    parts, here = list[str](), 0
-    while here < len(words):
-        size, times = max(
-            ((size, _count_repeats(words, here, size)) for size in range(1, LONGEST_FOLDED + 1)),
-            key=lambda one: (one[0] * one[1] if one[1] >= MANY_TIMES else 0, -one[0]),
-        )
-        if size * times < FOLDED or times < MANY_TIMES:
-            size, times = 1, 1
-        said = " ".join(words[here : here + size])
-        parts.append(said if times == 1 else f"{said if size == 1 else f'({said})'} × {times}")
-        here += size * times
-    return " ".join(parts)
-
-
-def _count_repeats(words: Sequence[str], here: int, size: int) -> int:
-    """How often the words of a length are there in a row."""
-    first, times = words[here : here + size], 1
-    while words[here + times * size : here + (times + 1) * size] == first:
-        times += 1
-    return times
-
-
-def format_numbers(numbers: Iterable[int]) -> str:
-    """Numbers in order, three or more neighbours as one run.
-
-    >>> format_numbers([0, 1, 2, 3, 5, 6])
-    '0…3, 5, 6'
-    """
-    ordered = list(numbers)
-    breaks = [i for i, (a, b) in enumerate(pairwise(ordered), 1) if b != a + 1]
-    runs = [ordered[a:b] for a, b in pairwise([0, *breaks, len(ordered)])]
-    return ", ".join(f"{run[0]}…{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
-
-
-def format_value(low: float, high: float) -> str:
-    """A value known to lie in an interval.
-
-    >>> format_value(1.0, 1.0), format_value(1.0, 2.0)
-    ('1', 'between 1 and 2')
-    """
-    wide = high - low > 1e-6 * max(1.0, abs(high))
-    return f"between {low:.6g} and {high:.6g}" if wide else f"{(low + high) / 2:.6g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + "s" * (number != 1)
+def _refuse(k: int) -> str:
+    return f"no k up to {k} is enough" if k else "k = 0 is not enough"
 
 
 def _format_answer(answer: Answer) -> str:
@@ -872,9 +758,13 @@ def _format_answer(answer: Answer) -> str:
     return answer.verdict + said.get(answer.scope or "", "")
 
 
-def _format_loss(high: float, scale: float) -> str:
+def _format_loss(report: KReport, k: int) -> str:
+    high, scale = _bound_loss(report, k), report._scale
+    if high is None:
+        return "not known"
     if high <= NO_LOSS * scale:
         return "0"
-    if high > scale * (1 + NO_LOSS):
-        return "not known"
-    return f"at most {high:.6g}{' (all of it)' * (high >= scale * (1 - NO_LOSS))}"
+    more = (
+        " (more than all of it)" if high > scale * (1 + NO_LOSS) else " (all of it)" * (high >= scale * (1 - NO_LOSS))
+    )
+    return f"at most {high:.6g}{more}"

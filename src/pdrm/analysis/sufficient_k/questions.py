@@ -2,7 +2,7 @@
 
 Same values (Proposition 1): all states that look alike have one value and one set of optimal actions. Everywhere: they
 have an optimal action in common, so that some k-policy is optimal from every state. From the start: some k-policy is
-optimal from the start. Each implies the next. A yes holds to the depth it names; a no holds whatever lies beyond.
+optimal from the start. Each implies the next. A yes to the first two holds to the depth it names; a no holds whatever lies beyond.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
     several = isinstance(given, Iterable) and not isinstance(given, str)
     for k in given if several else (given,):  # type: ignore[union-attr] # one by one: there may be far too many
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            raise BadSetting(f"k is {k!r}", fix=f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out")
+            fix = f"use integers from 0 to {MOST_K}: k=1, k=[0, 1, 2], or leave it out"
+            raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)
         found.add(int(k))
     return sorted(found)
 
@@ -138,7 +139,8 @@ class Answer:
     situations: tuple[Situation, ...] = ()
     """The same in words, where the states are too far away to be in the product."""
     choice: dict[int, int] = field(default_factory=dict)
-    """A yes of the last two questions: the action for each class, by a member of it."""
+    """A yes of the last two questions: the action for each class, by a member of it. From the start also where it is undecided: of a policy that is
+    optimal as far as is known."""
     proof: StackCertificate | None = None
     """A yes for every stack: its certificate, which may be one for fewer symbols."""
     found_at: int | None = None
@@ -308,18 +310,19 @@ def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
 
 
 def _answer_start(optimal: Optimal, k: int, everywhere: Answer) -> Answer:
+    """A policy from the start is followed wherever it leads, however few states are asked about: it is a yes for all, a no, or undecided."""
     sure = search_policy(optimal, optimal.surely, k)
-    if isinstance(sure, Choice):
-        return Answer(YES, optimal.depth if sure.cut else None, choice=sure.action)
-    if everywhere.verdict == YES:
-        return Answer(YES, everywhere.depth, choice=everywhere.choice)
+    if isinstance(sure, Choice) and not sure.cut:
+        return Answer(YES, choice=sure.action)
+    if everywhere.reach == inf:
+        return Answer(YES, choice=everywhere.choice)
     maybe = search_policy(optimal, optimal.possibly, k)
     if isinstance(maybe, tuple):
         return Answer(NO, witness=maybe)
-    return Answer(UNDECIDED)
+    return Answer(UNDECIDED, choice=sure.action if isinstance(sure, Choice) else everywhere.choice)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Situation:
     """One product state of a witness, in words: how to get there, what is seen, and what is best to do."""
 
@@ -341,6 +344,24 @@ class Situation:
     """Whether these are all known to be optimal; else some of them may not be."""
     value: tuple[float, float]
     """The interval of its value."""
+    start: str = ""
+    """Where the way begins, in words; empty where episodes begin in one place only."""
+
+    def __repr__(self) -> str:
+        """The situation in short; `way` and `word` say how to get there."""
+        return f"<{self.where}, {self.state}, stack {' '.join(self.stack) or '(empty)'}; best: {' or '.join(self.actions)}>"
+
+
+def describe_start(domain: FiniteDomain, number: int) -> str:
+    """A start in words; nothing where episodes begin in one environment state only.
+
+    >>> from pdrm.task import Task
+    >>> describe_start(Task("maze-5x5").finite, 0)
+    ''
+    """
+    arrays = domain.arrays
+    several = len(np.unique(arrays.start_state[arrays.start_probability > 0])) > 1
+    return domain.describe(int(arrays.start_state[number])) if several else ""
 
 
 def describe(optimal: Optimal, x: int, k: int) -> Situation:
@@ -358,4 +379,5 @@ def describe(optimal: Optimal, x: int, k: int) -> Situation:
         tuple(name for a, name in enumerate(names) if optimal.possibly[x] >> a & 1),
         bool(optimal.possibly[x] == optimal.surely[x]),
         (float(optimal.values.lower[x]), float(optimal.values.upper[x])),
+        describe_start(product.domain, product.path(x)[0]),
     )
