@@ -556,7 +556,7 @@ WARNINGS = {
     "W0603": "A rule never applies: its formula holds for no label, or its state and top of stack never occur together.",
     "W0604": "An event or a stack symbol is declared and never used.",
     "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
-    "the language and others are not. `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
+    'the language and others are not. `G a` is done at the first `a`; the grammar `start: "a" | "a" "b"` is done at `a`, and its `b` never matters. Most often `accept end` is meant, where the event `end` says that the word is complete.',
     "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can go round for ever, and an episode of it pays as "
     "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
@@ -568,6 +568,8 @@ WARNINGS = {
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
+    "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
+    "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
 }
 """What each warning code means, for `pdrm explain`."""
 
@@ -613,8 +615,11 @@ class EarlyAcceptance(TaskWarning):
       fix: use accept="end" (`accept end` in a file), or ask for something that stays true
     """
 
-    def __init__(self, where: Where | None = None) -> None:
+    def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
+        """words: one of the language, and one that begins with it."""
         said = "the task is done at the first label that makes it true, whatever comes later"
+        if words is not None:
+            said = f"the task is done when `{words[0]}` has been read, so that `{words[1]}`, a word too, is never read to its end"
         super().__init__(Finding("W0605", said, where))
 
     def __str__(self) -> str:
