@@ -125,7 +125,7 @@ def find_word_in_word(grammar: Productions) -> tuple[tuple[int, ...], tuple[int,
     """Two words, as terminals, the second of which begins with the first; None where none of the shortest do."""
     least = _shortest_lengths(grammar)
     words: set[tuple[int, ...]] = set()
-    seen = {(grammar.start,)}
+    seen: set[tuple[int, ...]] = {(grammar.start,)}
     waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = [(0, 0, (), (grammar.start,))]
     for number in range(1, MOST_FORMS):
         if not waiting:
