@@ -96,6 +96,7 @@ EXAMPLES = {
     "W0609": 'text = "events A B C D\\nstart u\\nfinal done\\notherwise stay 0\\nu -> done : D, 1"\n'
     'print(pdrm.product.inspect_task(pdrm.Task("letter", text))[0])',
     "W0616": "print(pdrm.errors.LongVector(100_804))",
+    "W0615": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / eps, 0\\nu -> f : b, # / #, 1").findings()[:1])',
     "W0614": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / z A, 0\\nu -> f : b, # / #, 1").findings()[:1])',
     "W0613": 'print(*pdrm.parse("events a b\\nstack # A\\nstart u\\nfinal f\\notherwise stay 0\\nu -> u : a & !b, z / A, 0\\nu -> f : b, # / #, 1").findings()[:1])',
     "W0612": INSPECT + 'print(*inspect("s -> done : t, # / #, 0"), sep="\\n")',

@@ -368,11 +368,19 @@ class UnknownKeyword(PdrmError, code="E0102"):
 
 
 class BadReward(PdrmError, code="E0103"):
-    """A reward must be a finite number such as `1`, `-0.01` or `1e5`; `nan`, `inf` and words are refused."""
+    """A reward must be a finite number such as `1`, `-0.01` or `1e5`; `nan`, `inf` and words are refused.
+
+    What an agent learns is made of sums of rewards, and one that is not finite would make all of them useless. The reward stands last in a
+    rule. Before: `u -> f : a, z / z, ten`. After: `u -> f : a, z / z, 10`.
+    """
 
 
 class BadIndentation(PdrmError, code="E0104"):
-    """The rules inside a `for` block are indented with spaces, all by the same amount, and nothing else is."""
+    """The rules inside a `for` block are indented with spaces, all by the same amount, and nothing else is.
+
+    The indentation alone says which rules belong to the loop. Before: `for a in u d:` and on the next line `s -> s : a, z / a z, 0` at
+    the margin. After: the same rule with four spaces before it.
+    """
 
 
 class NotUtf8(PdrmError, code="E0105"):
@@ -435,7 +443,11 @@ class UnknownEvent(PdrmError, code="E0202"):
 
 class UnknownSymbol(PdrmError, code="E0203"):
     """A rule uses a stack symbol that the machine's `stack` line does not declare, or pushes back `z` without having looked
-    at `z`."""
+    at `z`.
+
+    `z` stands for the symbol on top, whichever it is, so it means something only in a rule that looks at `z`. Before: `u -> u : a, # / A z, 0`.
+    After: `u -> u : a, # / A #, 0`, or `u -> u : a, z / A z, 0`.
+    """
 
 
 class DuplicateName(PdrmError, code="E0204"):
@@ -449,7 +461,11 @@ class MissingHeader(PdrmError, code="E0205"):
 
 
 class UnknownMap(PdrmError, code="E0206"):
-    """A `f(x)` uses a map that is not defined above it, or a value the map does not list."""
+    """A `f(x)` uses a map that is not defined above it, or a value the map does not list.
+
+    A map has a line of its own before the rules, with an entry for each value that a loop gives it: `map back u:d d:u`, and then in a loop
+    `for a in u d:` the rule `return -> return : back(a), a / eps, 1`.
+    """
 
 
 class NoBottom(PdrmError, code="E0207"):
@@ -472,11 +488,19 @@ class EndlessSilentMoves(PdrmError, code="E0302"):
 
 
 class FinalStateWithRules(PdrmError, code="E0303"):
-    """A final state ends the episode, so no rule may leave it (final states are disjoint from the others)."""
+    """A final state ends the episode, so no rule may leave it (final states are disjoint from the others).
+
+    If the task is to go on there, the state is not final. Before: `final f` with a rule `f -> u : a, z / z, 0`. After: `final g`, and a rule
+    that leads to `g` when all is done.
+    """
 
 
 class TooManyCases(PdrmError, code="E0304"):
-    """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones."""
+    """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones.
+
+    Whether two rules can apply at once is decided by comparing formulas case by case. `(a | b) & (c | d) & (e | f) & …` doubles the cases with
+    every bracket. A line `exclusive a b c d` rules most of them out, and so do several rules with one event each.
+    """
 
 
 class CannotTranslate(PdrmError, code="E0305"):
@@ -490,27 +514,51 @@ class CannotCombine(PdrmError, code="E0306"):
 
 
 class UndefinedMove(PdrmError, code="E0401"):
-    """No rule applies to this label in this configuration, and the machine says `otherwise error`."""
+    """No rule applies to this label in this configuration, and the machine says `otherwise error`.
+
+    `otherwise error` is for machines whose rules are meant to cover everything that happens. `pdrm check` lists what they leave open. Add a rule, or say what is to
+    happen there: `otherwise stay 0` keeps the machine where it is, `otherwise go lost -1` ends the task.
+    """
 
 
 class MachineFinished(PdrmError, code="E0402"):
-    """The machine is in a final state: the episode is over and no further label can be read."""
+    """The machine is in a final state: the episode is over and no further label can be read.
+
+    `machine.run(word)` stops by itself and says in `unread` how many labels are left. Whoever calls `step` checks first whether the state is
+    in `machine.final`.
+    """
 
 
 class ImpossibleLabel(PdrmError, code="E0403"):
-    """The label holds two events that the machine declares exclusive (at most one of them in any label)."""
+    """The label holds two events that the machine declares exclusive (at most one of them in any label).
+
+    The checks rely on it: rules for `a` and for `b` may both exist because no label holds both. If both can happen in one step, remove the
+    `exclusive` line and tell the rules apart: `a & !b` and `b`.
+    """
 
 
 class UnknownConfiguration(PdrmError, code="E0404"):
-    """A configuration names a state or a stack symbol that the machine does not have."""
+    """A configuration names a state or a stack symbol that the machine does not have.
+
+    A configuration is a state and a stack, the top first: `Configuration("u0", ("A", "#"))`. `machine.states` and `machine.stack` list the
+    names; `machine.begin().after` is where the machine starts.
+    """
 
 
 class StackFull(PdrmError, code="E0405"):
-    """The store of stacks has reached the number of distinct stacks it was given."""
+    """The store of stacks has reached the number of distinct stacks it was given.
+
+    Stacks are kept once each, by number. A machine that pushes in every step makes new ones for as long as it runs: give the store more room, or
+    limit the steps.
+    """
 
 
 class CannotOpen(PdrmError, code="E0501"):
-    """The file does not exist, is a folder, or may not be read."""
+    """The file does not exist, is a folder, or may not be read.
+
+    A path is taken from the folder in which the command runs (`pwd` shows it). A name of the catalogue is written without an ending: `pdrm check letter`
+    is the catalogue's machine, `pdrm check letter.pdrm` is a file of your own.
+    """
 
 
 class CannotWrite(PdrmError, code="E0502"):
@@ -518,7 +566,10 @@ class CannotWrite(PdrmError, code="E0502"):
 
 
 class UnknownFormat(PdrmError, code="E0503"):
-    """The ending of the file name says which format to write, and this one is not known."""
+    """The ending of the file name says which format to write, and this one is not known.
+
+    Before: `pdrm draw letter -o letter.jpg`. After: `pdrm draw letter -o letter.png`. Machines are written as `.pdrm` or `.json`, drawings as `.svg`, `.png`, `.pdf`, `.dot` or `.tex`.
+    """
 
 
 class BadWord(PdrmError, code="E0504"):
@@ -551,17 +602,17 @@ class Finding:
 
 
 WARNINGS = {
-    "W0601": "A state cannot be reached from the start by any word. Remove it, or check the rules that should lead to it.",
-    "W0602": "Labels for which no rule applies: the `otherwise` line decides there. Listed so that nothing is a surprise.",
-    "W0603": "A rule never applies: its formula holds for no label, or its state and top of stack never occur together.",
-    "W0604": "An event or a stack symbol is declared and never used.",
+    "W0601": "A state cannot be reached from the start by any word. A rule that should lead there is missing, never applies (W0603), or names another state. Remove the state, or check the rules that should lead to it.",
+    "W0602": "Labels for which no rule applies: the `otherwise` line decides there. This is no fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
+    "W0603": "A rule never applies: its formula holds for no label, as `a & !a` does, or `a & b` where the two are exclusive; or its state and top of stack never occur together; or rules that name the top beat it, which go before those with `z`.",
+    "W0604": "An event or a stack symbol is declared and never used. Most often a rule is missing, or its name is misspelt: `events key door` with a rule that reads `Key` is an error, but with no rule for `door` the door simply does not matter. An event that the domain emits has to be declared even if no rule reads it; then all is well. Remove a symbol that nothing pushes.",
     "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
-    "the language and others are not. `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
+    'the language and others are not. `G a` is done at the first `a`; the grammar `start: "a" | "a" "b"` is done at `a`, and its `b` never matters. Most often `accept end` is meant, where the event `end` says that the word is complete.',
     "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can go round for ever, and an episode of it pays as "
     "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
     "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
-    "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling.",
+    "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling. What waits for it never happens. `pdrm domains NAME` lists the events of a domain; those of a map are its `place` lines.",
     "W0610": "None of the last tests of an agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is installed. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
     "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `float_images=True` does so and keeps the dictionary.",
@@ -570,6 +621,8 @@ WARNINGS = {
     "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
     "W0616": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
     "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
+    "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
+    "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
 }
 """What each warning code means, for `pdrm explain`."""
 
@@ -615,8 +668,11 @@ class EarlyAcceptance(TaskWarning):
       fix: use accept="end" (`accept end` in a file), or ask for something that stays true
     """
 
-    def __init__(self, where: Where | None = None) -> None:
+    def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
+        """words: one of the language, and one that begins with it."""
         said = "the task is done at the first label that makes it true, whatever comes later"
+        if words is not None:
+            said = f"the task is done when `{words[0]}` has been read, so that `{words[1]}`, a word too, is never read to its end"
         super().__init__(Finding("W0605", said, where))
 
     def __str__(self) -> str:
@@ -696,7 +752,10 @@ class UnknownPlace(PdrmError, code="E0703"):
 
 
 class RaggedMap(PdrmError, code="E0704"):
-    """The rows of a map must all have the same length, and there must be at least one."""
+    """The rows of a map must all have the same length, and there must be at least one.
+
+    A row that is too short leaves open whether a wall or floor is missing. Draw floor as `.`, also at the end of a row. Before: `#@` above `#.#`. After: `#@#` above `#.#`.
+    """
 
 
 class NoStart(PdrmError, code="E0705"):
@@ -704,7 +763,10 @@ class NoStart(PdrmError, code="E0705"):
 
 
 class UnreachablePlace(PdrmError, code="E0706"):
-    """A place of the map is walled off from a start: an agent that starts there can never visit it."""
+    """A place of the map is walled off from a start: an agent that starts there can never visit it.
+
+    The task would wait for an event that never comes. Open a wall (`#` becomes `.`), move the place, or remove it and the `place` line that names it.
+    """
 
 
 class NoTransitionTable(PdrmError, code="E0707"):
@@ -716,11 +778,20 @@ class NoTransitionTable(PdrmError, code="E0707"):
 
 
 class BadDomainSetting(PdrmError, code="E0708"):
-    """A setting of a domain is not known, or its value is outside what makes sense."""
+    """A setting of a domain is not known, or its value is outside what makes sense.
+
+    In a map's file, the lines above the map are settings (`step_limit 50`, `place k key`), and a line that is neither a setting nor a row of the map is refused.
+    A machine's file given where a map is wanted fails in this way, too: it goes after `--machine`. In Python the settings are arguments, and the message lists
+    those that the domain has. Before: `pdrm.domain("letter", limit=50)`. After: `pdrm.domain("letter", step_limit=50)`.
+    """
 
 
 class BadAction(PdrmError, code="E0709"):
-    """The environment was given something that is not one of its actions."""
+    """The environment was given something that is not one of its actions.
+
+    Actions are integers from 0 on, in the order that `pdrm domains NAME` lists them. A network's output, a probability or an action's name has to be
+    turned into one first: `env.step(int(action))`.
+    """
 
 
 class BadDomainFile(PdrmError, code="E0710"):
@@ -818,15 +889,28 @@ def check_policy_files(file: Path) -> None:
 
 
 class WrongPolicy(PdrmError, code="E0804"):
-    """A policy is asked to act for a machine or a domain it was not learnt with."""
+    """A policy is asked to act for a machine or a domain it was not learnt with.
+
+    Its rows are numbered by the states and symbols of its own task, so that elsewhere they would mean something else. Act with it in the task
+    it was trained in, or train one for this task.
+    """
 
 
 class BadRunFolder(PdrmError, code="E0805"):
-    """A folder is not a run, or holds the run of another spec."""
+    """A folder is not a run, or holds the run of another spec.
+
+    A run is a folder with `spec.json` (task, agent and seed), `policy.npz`, `curve.csv` and `result.json`. `pdrm train` makes one for each seed, inside the folder after `-o`,
+    and its name ends in letters that stand for everything in the spec. Before: `pdrm evaluate runs`, with several runs in it. After:
+    `pdrm evaluate runs/letter-q-1-*`. If `spec.json` is damaged or was copied from another run, remove the folder and train again.
+    """
 
 
 class MissingPackage(PdrmError, code="E0806"):
-    """A package that only this command needs is not installed."""
+    """A package that only this command needs is not installed.
+
+    Tables need nothing more than pdrm itself. Networks, drawings and logging need packages that are large, so each comes when it is asked for. The `fix` line
+    installs what is missing, and `pdrm doctor` lists what is there.
+    """
 
 
 def missing_jax() -> MissingPackage:
@@ -851,7 +935,11 @@ class BadLabel(PdrmError, code="E0902"):
 
 
 class BadEnvironmentReward(PdrmError, code="E0903"):
-    """The environment paid something that is not a finite number, so no sum with the machine's reward makes sense."""
+    """The environment paid something that is not a finite number, so no sum with the machine's reward makes sense.
+
+    Most often a division by zero in the environment's own reward. Find the step (`env.unwrapped.step(action)[1]`), or leave that reward out:
+    `pdrm.wrap(env, machine, labels, reward_weight=0)` pays only what the machine pays.
+    """
 
 
 class EpisodeOver(PdrmError, code="E0904"):
@@ -877,7 +965,11 @@ class BadEnvironment(PdrmError, code="E0907"):
 
 
 class ProductTooLarge(PdrmError, code="E1001"):
-    """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound."""
+    """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound.
+
+    The product has a state for each state of the domain with each configuration of the machine, and stacks multiply: with four symbols and 10 places there are a million.
+    `--depth` or a smaller `--height` asks about fewer of them, `--memory 16` allows more room.
+    """
 
 
 class UnboundedStep(PdrmError, code="E1002"):
@@ -885,11 +977,19 @@ class UnboundedStep(PdrmError, code="E1002"):
 
 
 class BadCertificate(PdrmError, code="E1003"):
-    """A certificate is damaged, belongs to another task, or does not prove what it says."""
+    """A certificate is damaged, belongs to another task, or does not prove what it says.
+
+    A certificate is a claim such as `k = 1 is enough`, the task that it is about, and the values that prove it; `pdrm verify` computes every step of the proof again. It is refused
+    where the task differs in a single reward from the one that it was made for, and where it was edited or cut off. Make it again:
+    `pdrm check-k maze-5x5 --certificate proof.json`, then `pdrm verify proof.json`.
+    """
 
 
 class NoDiscount(PdrmError, code="E1004"):
-    """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1."""
+    """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1.
+
+    With a discount of 1, an agent that collects 1 in every step for ever is worth infinitely much, and no policy can be compared with it. Before: `--discount 1`. After: `--discount 0.99`.
+    """
 
 
 class StochasticMoves(PdrmError, code="E1005"):
@@ -908,15 +1008,24 @@ class BadStudy(PdrmError, code="E1101"):
 
 
 class UnknownStudy(PdrmError, code="E1102"):
-    """No figure or panel of the paper has that name."""
+    """No figure or panel of the paper has that name.
+
+    `pdrm reproduce --help` lists the figures. A study of your own is a file: `pdrm run study.toml`.
+    """
 
 
 class WorkersLost(PdrmError, code="E1103"):
-    """The workers died again and again before they began anything. What was done is kept; the same command goes on."""
+    """The workers died again and again before they began anything. What was done is kept; the same command goes on.
+
+    Most often the system ended them because memory ran out. Use fewer of them (`--workers 1`), or smaller runs.
+    """
 
 
 class NotRecorded(PdrmError, code="E1104"):
-    """What was asked about has not been run yet, or not in this folder."""
+    """What was asked about has not been run yet, or not in this folder.
+
+    A report shows what `pdrm run` and `pdrm reproduce` have written. Run the study first, or name the folder that it was run in: `-o FOLDER`.
+    """
 
 
 def explanations() -> dict[str, tuple[str, str]]:

@@ -157,7 +157,10 @@ def _refuse_folder(path: Path) -> CannotOpen:
 def _find_alike(path: Path) -> str:
     """The name of a file in the same folder that is spelled almost as the one that is not there; nothing: there is none."""
     with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
-        return name_alike(path.name, (entry.name for entry in entries))
+        near = (
+            entry.name for entry in entries if name_alike(path.stem, [Path(entry.name).stem])
+        )  # `ab.txt` is not near `map.txt`
+        return name_alike(path.name, near)
     return ""
 
 

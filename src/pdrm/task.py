@@ -138,7 +138,10 @@ class Task(Displayed, Explained):
     def finite(self) -> FiniteDomain:
         """The domain, which must be finite."""
         if isinstance(self.domain, WaterWorld):
-            raise DoesNotApply(f"`{self.name}` is continuous, and this needs a finite domain", fix="train a deep agent")
+            raise DoesNotApply(
+                f"`{self.name}` is continuous, and this needs a finite domain",
+                fix=f'pdrm.train("{self.name}", "ppo") (pdrm train {self.name} --agent ppo)',
+            )
         return self.domain
 
     @property

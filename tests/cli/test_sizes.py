@@ -76,6 +76,7 @@ def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
         "0-policy": [],
         "1-policy": [("q", 1)],
         "2-policy": [],
+        "3-policy": [],
         "counter configurations": [("cra-q", 1)],
         "CRA policy": [("cra-q", 1)],
     }
@@ -130,10 +131,20 @@ def test_the_drawing(pdrm, tmp_path, ending):
     assert file.read_bytes().startswith(begins)
 
 
+def test_unasked_k_goes_up_to_the_highest_stack(pdrm, tmp_path):
+    """Of a machine whose stack holds two symbols at most, a 3-policy sees no more than a 2-policy."""
+    file = tmp_path / "two.pdrm"
+    file.write_text(
+        "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 0\nu -> f : a, A / eps, 1\n"
+    )
+    record, _ = sizes_of(pdrm("sizes", file, "--steps", 9, "--json"))
+    assert [size["k"] for size in record["sizes"] if "k" in size] == [0, 1, 2]
+
+
 def test_the_drawing_is_of_the_numbers(pdrm, tmp_path):
     record = json.loads(pdrm("sizes", "maze-5x5", "--json").out)
     drawn = size_curves(record)
-    assert list(drawn) == ["full policy: bound", "full policy", "0-policy", "1-policy", "2-policy"]
+    assert list(drawn) == ["full policy: bound", "full policy", "0-policy", "1-policy", "2-policy", "3-policy"]
     assert drawn["full policy"][2] == (3, pytest.approx(1.9294, abs=1e-3))  # 85 rows
     assert [steps for steps, _ in drawn["full policy"]] == list(range(1, 10))
     assert all(bound >= rows for (_, bound), (_, rows) in zip(*list(drawn.values())[:2], strict=False))

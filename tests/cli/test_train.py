@@ -1,7 +1,9 @@
 """Training from the command line."""
 
 import json
+import re
 import shutil
+import statistics
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,17 @@ def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
         folder = json.loads(pdrm("train", domain, *command).out)[0]["folder"]
         assert json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)["optimal_value"] is None
         assert "optimal" not in pdrm("evaluate", folder, "--episodes", 1).out
+
+
+def test_a_mean_of_a_sample_is_shown_with_its_error(pdrm, run, tmp_path):
+    folder = json.loads(pdrm("train", "letter", "--episodes", 2000, "-o", tmp_path / "others", "--json").out)[0][
+        "folder"
+    ]
+    returns = json.loads(pdrm("evaluate", folder, "--episodes", 30, "--json").out)["returns"]
+    assert len(set(returns)) > 1
+    error = statistics.stdev(returns) / 30**0.5
+    assert f"standard error of the mean return: ± {error:.3g} (" in pdrm("evaluate", folder, "--episodes", 30).out
+    assert "standard error" not in pdrm("evaluate", run, "--episodes", 5).out  # all return the same
 
 
 def test_a_setting_that_is_true_or_false_is_a_switch(pdrm, tmp_path):
@@ -147,7 +160,13 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
         assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
         assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "nothing").err  # the shell's words alone
         assert "fix: the last one: " in outcome.err
+        nearest = pdrm(command, "runs/othr").err
+        assert nearest.startswith(
+            "error[E0805]: there is no run runs/othr\n  fix: the nearest that there are: runs/other, "
+        )
     shutil.rmtree(other)
+    assert pdrm("evaluate", "--json").out == pdrm("evaluate", run, "--json").out  # in `runs`
+    assert pdrm("replay", "--plain").out == pdrm("replay", run, "--plain").out
     command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")
     assert "table rows (done before) -> " in pdrm(*command).out
     described = json.loads((run / "policy.json").read_text())
@@ -376,8 +395,14 @@ def test_help_says_the_settings_of_ones_own_domain(pdrm):
         "Training episodes. [the paper's, else 10000]",
         "α (for q, cprm, hrm, cra-q, cra-cql). [the paper's, else 0.5]",
         "else 0.99]",
+        "cut off; if not given, the domain's own limit.",
+        "--success <str> ",
     ):
         assert setting in said
+    heads = [line for line in pdrm("train", "--help").out.splitlines() if re.fullmatch(r"[A-Z].*:", line)]
+    assert heads[0] == "Arguments:"
+    assert heads[1:3] == ["What is trained:", "How long:"]
+    assert heads[-1] == "Options:"
 
 
 def test_one_seed_and_several_runs_at_once(pdrm, tmp_path):

@@ -8,6 +8,7 @@ from pdrm.drawing.figure import compress, make_figure
 from pdrm.drawing.graphviz import to_dot
 from pdrm.drawing.label_tokens import RuleLine, make_line, spell
 from pdrm.drawing.tikz import to_tikz
+from pdrm.language.loading import parse
 from tests.drawing import paper
 
 
@@ -62,6 +63,42 @@ def test_one_variable_stands_for_the_directions_on_every_edge():
 
 def test_the_rules_of_a_map_are_one_line():
     assert label(paper.one_treasure(), "u1", "u1") == ["{b}, c / ε, 1"]
+
+
+def test_variables_are_called_as_in_the_text():
+    """A loop's variable and a map of it; a name with other values, or a line that is not one of the text, gets a letter."""
+    text = (
+        "events u d l r t\nexclusive u d l r\nstack # u d l r\nstart s\nfinal f\notherwise stay 0\nmap back u:d d:u l:r r:l\n"
+        "for step in u d l r:\n    s -> s : step & !t, z / step z, 0\n    s -> v : {step, t}, z / step z, 0\n"
+        "    v -> v : back(step) & !t, step / eps, 1\n"
+        "for step in u d l:\n    v -> f : step & t, z / z, 1  // step\n"
+    )
+    machine = parse(text)
+    assert label(machine, "s", "s") == ["step ∧ ¬t, z / step z, 0"]
+    assert label(machine, "s", "v") == ["{step, t}, z / step z, 0"]
+    assert label(machine, "v", "v") == ["back(step) ∧ ¬t, step / ε, 1"]
+    assert label(machine, "v", "f") == ["a ∧ t, z / z, 1"]
+    assert "for (back(step), step) in (d, u) (u, d) (r, l) (l, r)" in caption(machine)
+
+
+def test_a_long_machine_is_drawn_downwards_and_a_long_line_broken():
+    chain = "events a b\nstart u0\nfinal f\notherwise stay 0\n" + "".join(
+        f"u{number} -> {f'u{number + 1}' if number < 5 else 'f'} : a, 0\n" for number in range(6)
+    )
+    assert "rankdir=TB" in to_dot(parse(chain))
+    assert "rankdir=LR" in to_dot(
+        parse(
+            chain.replace("u4 -> u5", "u4 -> f").replace("u5 -> f", "u0 -> f").replace("f : a, 0\n", "f : b & !a, 0\n")
+        )
+    )
+    names = [f"event_{number}" for number in range(9)]
+    wide = f"events {' '.join(names)}\nstart u\nfinal f\notherwise stay 0\nu -> f : {' | '.join(names)}, 1\n"
+    assert "event_5 ∨<BR/>event_6" in to_dot(parse(wide))
+
+
+def test_a_label_without_any_event_is_short():
+    machine = parse("events a b\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 1\nu -> u : !a & !b, 0\n")
+    assert label(machine, "u", "u") == ["{}, 0"]
 
 
 def test_a_state_that_only_otherwise_leads_to_has_dashed_edges():

@@ -6,7 +6,17 @@ from itertools import product
 import pytest
 
 import pdrm
-from pdrm.errors import BadGrammar, BadName, BadReward, BadSetting, CannotRead, DuplicateName, TooLarge, Undecidable
+from pdrm.errors import (
+    BadGrammar,
+    BadName,
+    BadReward,
+    BadSetting,
+    CannotRead,
+    DuplicateName,
+    EarlyAcceptance,
+    TooLarge,
+    Undecidable,
+)
 from pdrm.language import parse_word, to_text
 
 PAIRS = 'start: pair*\npair: "open" pair* "close"'
@@ -20,6 +30,7 @@ def rewards(machine, word):
     return [step.reward for step in machine.run(parse_word(word)).steps[1:]]
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_a_word_is_complete_at_its_end_or_as_soon_as_it_can_be():
     ends = pdrm.from_grammar(PAIRS, accept="end")
     words = "end", "open close end", "open open close close open close end", "open end", "open close", "close end"
@@ -39,6 +50,7 @@ def test_rewards():
     assert (lost.steps[-1].reward, lost.after.state, lost.finished) == (-5.1, "lost", True)
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_what_the_first_wrong_event_does():
     assert states(pdrm.from_grammar(PAIRS), "close", "close open close") == ["lost", "lost"]
     assert states(pdrm.from_grammar(PAIRS, fail="ignore"), "close", "close open close") == ["begin", "done"]
@@ -49,6 +61,7 @@ def test_labels_with_several_events():
     assert states(maze, "a a+t b", "a a+t b b", "a+t b+t", "t a+t - b") == ["read", "done", "done", "done"]
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_a_file_is_a_machine_wherever_one_is_read(tmp_path):
     file = tmp_path / "brackets.grammar"
     file.write_text(f"// brackets\naccept end\nreward 5\nstep -1\ncomplete pair 2\nevents tick\n{PAIRS}\n")
@@ -68,6 +81,7 @@ def test_errors_have_a_place(wrong):
     assert caught.value.fix
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 @pytest.mark.parametrize("accept", ["first", "end"])
 def test_left_recursion_and_shared_beginnings_are_read_bottom_up(accept):
     grammars = {
@@ -178,6 +192,7 @@ def test_parts_pay_when_it_is_certain_that_they_are_complete():
         assert rewards(machine, word) == paid
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_parts_that_may_be_missing_at_the_beginning():
     text = 'start: n m u | "x" u | "x" "k"\nn: "p" |\nm: "q" |\nu: a b\na: "s" |\nb: "v" |'
     assert states(pdrm.from_grammar(text), *"pqsvxk") == ["done"] * 5 + ["lost"]
@@ -223,6 +238,7 @@ def test_small_grammars_make_small_machines():
         assert len(run.after.stack) <= 2  # what has been read is forgotten
 
 
+@pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_what_comes_after_the_first_complete_word_is_never_read():
     for text in ('start: "a" | "a" one | "a" two', 'start: w | w one | w two\nw: "a"'):
         rules = f'{text}\none: "b"\ntwo: "b"'
@@ -441,3 +457,31 @@ def test_rules_as_others_write_them_are_answered_with_a_colon():
     for make in (lambda: pdrm.from_grammar('start: "a" -> b'), lambda: pdrm.from_regex("a -> b")):
         with pytest.raises(BadGrammar, match="no aliases"):
             make()
+
+
+def test_a_word_that_begins_with_another_is_warned_of_with_both():
+    """Read top-down or bottom-up; and not where no word begins with another, or `end` says where a word ends."""
+    early = {
+        'start: "a" | "a" "b"': ("a", "a b"),
+        'start: "a" "b"*': ("a", "a b"),
+        'start: "a" start "a" | "b" start "b" | "a" | "b"': ("a", "a a a"),
+        'start: "a" tail\ntail: | "b" "c" tail': ("a", "a b c"),
+        'start: list\nlist: list "x" "y" | "x" "y"': ("x y", "x y x y"),
+        PAIRS: ("open close", "open close open close"),
+    }
+    for text, (word, longer) in early.items():
+        with pytest.warns(EarlyAcceptance, match=f"`{word}` has been read, so that `{longer}`") as caught:
+            machine = pdrm.from_grammar(text)
+        assert caught[0].message.finding.where.line == 1
+        assert (machine.run(word).accepted, machine.run(longer).unread) == (
+            True,
+            len(longer.split()) - len(word.split()),
+        )
+    for text in (
+        'start: "a" start "b" | "c"',
+        'start: "a"',
+        'start: | "a" start "b"',
+        'start: many "z"\nmany: | many "a"',
+    ):
+        pdrm.from_grammar(text)  # warnings are errors
+    pdrm.from_grammar(PAIRS, accept="end")

@@ -120,6 +120,7 @@ def test_the_command_says_so(pdrm, tmp_path):
     for outcome in (trained, pdrm("solve", "maze-5x5", "--machine", path)):
         assert f"\n  --> {path}:{line}:1\n  more: pdrm explain W0606\n" in outcome.err
         assert outcome.err.count("more: ") == 1
+    assert pdrm("check", path, "--domain", "maze-5x5").err.endswith("next: pdrm explain W0606\n")  # not to train it
     assert pdrm("check", path).out.count("  more: pdrm explain W0604 (or W0606)\n") == 1
     assert pdrm("check", "letter", "--domain", "nowhere").code == 2
 

@@ -41,9 +41,12 @@ def print_run(run: Run[Any]) -> None:
     from pdrm.drawing.trace import HEADINGS, describe_end, trace_run
 
     console = Console(highlight=False)
-    table = Table(*HEADINGS, box=None, header_style="bold")
-    for row in trace_run(run):
-        table.add_row(*row)
+    rows = trace_run(run)
+    stacked = any(row.before or row.after for row in rows)  # a reward machine has neither a stack nor counters
+    shown = [number for number, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")]
+    table = Table(*(HEADINGS[number] for number in shown), box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*(row[number] for number in shown))
     console.print(table)
     console.print(describe_end(run), markup=False)
 
@@ -75,6 +78,10 @@ class Kind(StrEnum):
 
     PUSHDOWN = "pushdown"
     COUNTING = "counting"
+
+
+PAYS_WRONGLY = ("W0606", "W0607", "W0608")
+"""Warnings after which a task is to be mended before it is trained: it pays for the wrong thing, or cannot be achieved."""
 
 
 def check(
@@ -116,7 +123,10 @@ def check(
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     _print_findings(findings, machine)
-    if domain is not None:
+    wrong = next((finding.code for finding in findings if task is not None and finding.code in PAYS_WRONGLY), None)
+    if wrong is not None:
+        next_command("pdrm explain {}", wrong)
+    elif domain is not None:
         next_command("pdrm train {} --machine {}", domain, file)
     else:
         _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from pdrm import __version__
 from pdrm.cli.output import INTERRUPTED, print_error, show_warnings, write_any_text
@@ -47,6 +47,24 @@ COMMANDS = {
     "doctor": "setup_commands",
 }
 """The commands in the order of the help, and the module of `pdrm.cli` that holds each."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose options are listed by what they are about, in plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's own classes
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                about = getattr(param, "rich_help_panel", None) or "Options"
+                section = "Arguments" if param.param_type_name == "argument" else about
+                called = re.sub(r"list\[(\w+)\]", lambda found: found[1].lower(), record[0])
+                sections.setdefault(section, []).append((called, record[1]))
+        sections["Options"] = sections.pop("Options", [])  # last: `--help` is among them
+        for section, records in sections.items():
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
 
 
 class Commands(TyperGroup):
@@ -135,7 +153,7 @@ def load_command(name: str) -> Any:  # noqa: ANN401 - Typer's own class
     module = import_module(f"pdrm.cli.{COMMANDS[name]}")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     # A word may begin with `-`, the empty label: it is not an option.
-    alone.command(name, context_settings={"ignore_unknown_options": name == "step"})(
+    alone.command(name, cls=PlainCommand, context_settings={"ignore_unknown_options": name == "step"})(
         getattr(module, name.replace("-", "_"))
     )
     return typer.main.get_command(alone)

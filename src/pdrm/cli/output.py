@@ -9,13 +9,14 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadSetting, Finding, PdrmError, TaskWarning, Where, choose_shell
+from pdrm.errors import BadRunFolder, BadSetting, Finding, PdrmError, TaskWarning, Where, choose_shell
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -104,13 +105,22 @@ def next_command(command: str, *names: object) -> None:
     typer.echo(coloured(f"next: {said}", dim=True), err=True)
 
 
-def name_runs(runs: list[Path] | None) -> list[Path]:
-    """The runs that were given, at least one; else the error names those that there are."""
-    if not runs:
-        from pdrm.learning.run_loop import no_run
+NEAREST = 3
+"""Runs that are named where the one that is asked for is not there."""
 
-        raise no_run(Path("runs"))
-    return runs
+
+def name_runs(runs: list[Path] | None) -> list[Path]:
+    """The runs that were given, by default those in `runs`: one is loaded, of several the error names the last. Where a run is missing and
+    others are beside it, the error names the nearest."""
+    from pdrm.learning.run_loop import SPEC
+
+    for folder in runs or ():
+        beside = {} if folder.exists() else {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
+        nearest = get_close_matches(folder.name, beside, n=NEAREST, cutoff=0)
+        if nearest:
+            named = ", ".join(str(beside[name]) for name in nearest)
+            raise BadRunFolder(f"there is no run {folder}", fix=f"the nearest that there are: {named}")
+    return runs or [Path("runs")]
 
 
 def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value

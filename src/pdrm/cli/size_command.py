@@ -35,7 +35,9 @@ def sizes(
         typer.Option(help="A machine file or catalogue name for the domain.", autocompletion=complete_machine),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of an episode. [the domain's limit]")] = None,
-    k: Annotated[str, typer.Option("--k", help="The k-policies to count.")] = "0,1,2",
+    k: Annotated[
+        str | None, typer.Option("--k", help="The k-policies to count: 0,1,2. [up to the highest stack, at most 3]")
+    ] = None,
     runs: Annotated[Path | None, typer.Option(help="A folder of trained runs, to count their tables.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")] = None,
     as_json: Json = False,
@@ -48,12 +50,13 @@ def sizes(
     """
     from pdrm.analysis.sizes import sizes_record
 
-    ks = _ks(k)
+    ks = None if k is None else _read_ks(k)
     if steps is not None and steps < 0:
         raise BadSetting(f"--steps {steps}", fix="use a non-negative integer: --steps 20")
     found = _find_task(task, machine)
     counting = _find_counting(found)
     seen = [] if runs is None else count_tables(runs, found)
+    ks = _reachable_ks(found, steps) if ks is None else ks
     record = sizes_record(found, steps=steps, k=ks, counting=counting, seen=seen)
     record["blowup"] = _blowup(found)
     if output is not None:
@@ -101,7 +104,19 @@ def _count_table(policy: Path) -> dict[str, int | None]:
     return {"rows": len(table), "strings": memories if whole else None, "counters": memories if counts else None}
 
 
-def _ks(text: str) -> list[int]:
+MOST_ASKED = 3
+"""The largest k that is counted unasked."""
+
+
+def _reachable_ks(task: Task, steps: int | None) -> list[int]:
+    """From 0 to the number of symbols that the stack can hold, while they are few."""
+    from pdrm.machines.checks.pushdown_analysis import highest_stack
+
+    within = task.domain.step_limit if steps is None else steps
+    return list(range(highest_stack(task.pushdown, within, most=MOST_ASKED) + 1))
+
+
+def _read_ks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
         raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0,1,2")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.learning.evaluation import Evaluation
     from pdrm.learning.run import Run
     from pdrm.learning.settings import Agent
     from pdrm.task import Task
@@ -41,6 +42,20 @@ INSTEAD = {
 """What tells a deep agent what an option tells a tabular one."""
 
 
+WHAT, HOW_LONG, KEPT = "What is trained", "How long", "Where it is kept, and how it is run"
+TABLES, ANY_AGENT = "Settings of tables", "Settings of networks, and of any agent"
+"""What the options of `train` are about, as its help shows them."""
+LIMITS = (
+    "episodes",
+    "step_limit",
+    "seconds_per_episode",
+    "updates_per_episode",
+    "operations_per_episode",
+    "test_every",
+    "test_episodes",
+)
+
+
 def train(
     domain: Annotated[
         str,
@@ -55,34 +70,56 @@ def train(
             help="q, cprm (counterfactual), hrm (options), summary (whole stack, ours), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
             "(recurrent), dqn, sac. [q; ppo for WaterWorld]",
             autocompletion=complete_agent,
+            rich_help_panel=WHAT,
         ),
     ] = None,
     k: Annotated[
         str | None,
-        typer.Option("--k", help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none. [1]"),
+        typer.Option(
+            "--k",
+            help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none. [1]",
+            rich_help_panel=WHAT,
+        ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
-    seed: Annotated[int | None, typer.Option(help="One run with this seed, in place of --seeds.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]", rich_help_panel=WHAT)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="One run with this seed, in place of --seeds.", rich_help_panel=WHAT)
+    ] = None,
     machine: Annotated[
         str | None,
         typer.Option(
-            help="A machine file or catalogue name in place of the domain's own.", autocompletion=complete_machine
+            help="A machine file or catalogue name in place of the domain's own.",
+            autocompletion=complete_machine,
+            rich_help_panel=WHAT,
         ),
     ] = None,
     success: Annotated[
         list[str] | None,
         typer.Option(
-            help="A final machine state that means success; may be repeated. [all, of the catalogue's those not lost]"
+            help="A final machine state that means success; may be repeated. [all, of the catalogue's those not lost]",
+            rich_help_panel=WHAT,
         ),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps (deep agents): their total_timesteps.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Training steps (deep agents): their total_timesteps.", rich_help_panel=HOW_LONG)
+    ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="name=value: any setting of the agent (see `pdrm agents`); may be repeated."),
+        typer.Option(
+            "--set",
+            help="name=value: any setting of the agent (`pdrm agents NAME` lists them); may be repeated.",
+            rich_help_panel=ANY_AGENT,
+        ),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
-    workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
-    log: Annotated[str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.", rich_help_panel=KEPT)] = Path(
+        "runs"
+    ),
+    workers: Annotated[int, typer.Option(help="Runs at a time.", rich_help_panel=KEPT)] = 1,
+    log: Annotated[
+        str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.", rich_help_panel=KEPT)
+    ] = None,
     as_json: Json = False,
     **settings: Any,  # noqa: ANN401 - one option per setting of the tabular agents, see below
 ) -> None:
@@ -180,14 +217,20 @@ def _options() -> list[inspect.Parameter]:
         for field in fields(kind):
             if field.name == "k" or field.name in found:
                 continue
-            words = describe_settings(kind)[field.name]
+            words = describe_settings(kind)[field.name].replace("None: ", "if not given, ")
             users = [other.name for other in TABULAR if field.name in {one.name for one in fields(other)}]
             some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
             shown = getattr(field.default, "value", field.default)
             default = "" if shown is None else f" [the paper's, else {shown}]"
             kinds: dict[str, type] = {"str": str, "Counterfactuals": str, "bool": bool}
             value: Any = kinds.get(str(field.type), float if "float" in str(field.type) else int)
-            annotation = Annotated[value | None, typer.Option(help=f"{words.rstrip('. ')}{some}.{default}")]
+            annotation = Annotated[
+                value | None,
+                typer.Option(
+                    help=f"{words.rstrip('. ')}{some}.{default}",
+                    rich_help_panel=HOW_LONG if field.name in LIMITS else TABLES,
+                ),
+            ]
             keyword = inspect.Parameter.KEYWORD_ONLY
             found[field.name] = inspect.Parameter(field.name, keyword, default=None, annotation=annotation)
     return list(found.values())
@@ -267,14 +310,14 @@ def agents(
 
 
 def evaluate(
-    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs.")] = None,
+    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs. [the one in runs]")] = None,
     episodes: Annotated[int, typer.Option(help="Episodes without exploration, of each run.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Play trained policies and report their returns.
 
-    With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-seed0-…
+    With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-*
     """
     from pdrm.learning.run import Run
 
@@ -297,12 +340,26 @@ def evaluate(
     for run, record in zip(found, records, strict=True):
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
-        typer.echo(f"{episodes} episodes of {record['domain']}: {record.format_means()}")
-        if record["optimal_value"] is not None:
-            typer.echo(f"  {_describe_optimum(run.spec.task, record)}")
-        for line in record.lines():
-            typer.echo(f"  {line}")
+        _print_evaluation(run.spec.task, record)
     next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)
+
+
+def _print_evaluation(task: Task, record: Evaluation) -> None:
+    """What episodes paid, how sure that is, what would be optimal, and how they ended."""
+    typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
+    if (error := _standard_error(record["returns"])) > 0:
+        typer.echo(f"  standard error of the mean return: ± {error:.3g} (starts and moves are drawn at random)")
+    if record["optimal_value"] is not None:
+        typer.echo(f"  {_describe_optimum(task, record)}")
+    for line in record.lines():
+        typer.echo(f"  {line}")
+
+
+def _standard_error(returns: Sequence[float]) -> float:
+    """Of the mean of a sample: 0 where all episodes pay the same, or there is one only."""
+    from statistics import stdev
+
+    return stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
 
 
 SOLVING = 3.0
@@ -331,7 +388,10 @@ def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:
     own = "" if record["discount"] == task.discount else f" --discount {record['discount']:g}"
     named = task.catalogued and task.text is None
     source = f"pdrm solve {task.name}{own}" if named else "as pdrm solve finds it"
-    return f"the optimal value, discounted as much, is {record['optimal_value']:.6g} ({source}; without a step limit)"
+    lucky = record["mean_discounted_return"] is not None and record["mean_discounted_return"] > record["optimal_value"]
+    above = "; the mean of a sample can be above it" if lucky and _standard_error(record["returns"]) > 0 else ""
+    value = f"the optimal value, discounted as much, is {record['optimal_value']:.6g}"
+    return f"{value} ({source}; without a step limit{above})"
 
 
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {

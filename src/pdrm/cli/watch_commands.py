@@ -19,13 +19,15 @@ HINT = "n or → on, b or ← back, q quit"
 
 
 def replay(
-    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs, shown one after the other.")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of runs, shown one after the other. [the one in runs]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the episode.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
 ) -> None:
     """Watch trained policies, the stack (or the counters) beside the grid.
 
-    Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-seed0-…
+    Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-*
     """
     from pdrm.learning.run import Run
 
@@ -65,7 +67,7 @@ def _show(screens: list[str]) -> None:
 
 
 def film(
-    run: Annotated[Path | None, typer.Argument(help="The folder of a run.")] = None,
+    run: Annotated[Path | None, typer.Argument(help="The folder of a run. [the one in runs]")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
         "film.gif"
     ),
@@ -76,7 +78,7 @@ def film(
 ) -> None:
     """Film a trained agent, the machine's state and stack beside it.
 
-    Example: pdrm film runs/maze-5x5-q-… -o maze.gif
+    Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
     from pdrm.learning.curve import format_return
     from pdrm.learning.run import Run
@@ -91,4 +93,4 @@ def film(
     cut = went["end"] not in task.machine.final and went["steps"] >= limit
     end = f"{'cut off' if cut else 'ended'} in {went['end']}"
     typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}")
-    next_command("pdrm evaluate {}", folder)
+    next_command("pdrm evaluate {}", found.folder)

@@ -3,18 +3,31 @@
 All rules from one state to another share an edge, and many rules share a line, each line standing for exactly its rules.
 There are two ways. Rules with the same effect merge where all guards go with all tops (`{u} | {u, x}, u|l|r / ε, −1`). Rules
 that differ in one name throughout become a family: one line with a variable (`{a}, z / a z, 0`, for a in u d l r); those that differ
-in two, as the rules of a `map`, one line with two (`c, b / ε, 1`, for (b, c) in (u, d) (d, u) …). Few lines are left as they are:
+in two, as the rules of a `map`, one line with two (`back(a), a / ε, 1`, for (a, back(a)) in (u, d) (d, u) …). Variables are called as in the
+text that the machine was read from, where there is one. Few lines are left as they are:
 the paper prints up to four rules on an edge. The caption says what the picture cannot: the variables' values (the same on every
 edge) and the machine's `otherwise`. A state that only `otherwise` leads to has dashed edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, permutations
 
-from pdrm.drawing.label_tokens import SECOND, VARIABLE, Name, RuleLine, Tokens, join, make_line, rename, spell_number
+from pdrm.drawing.label_tokens import (
+    SECOND,
+    VARIABLE,
+    ExactLabel,
+    Name,
+    RuleLine,
+    Tokens,
+    join,
+    make_line,
+    rename,
+    spell_number,
+)
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Otherwise, Rule
 
@@ -217,11 +230,53 @@ Variables = dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, str]]
 
 
 def _name_variables(machine: Machine[Rule], families: list[Family]) -> Variables:
-    """Names for each list of values, none of which the machine uses."""
+    """Names for each list of values, none of which the machine uses: those of the text it was read from, where all rules of a family
+    are one line of it."""
     used: set[str] = {"z", *machine.events}
+    texts: dict[Tokens, str] = {}
     for rule in machine.transitions:
-        used |= make_line(rule).names()
+        line = make_line(rule, machine.events)
+        used |= line.names()
+        texts[_in_order(line)] = "" if rule.where is None else rule.where.text
+    known = used | {*machine.states, *machine.final}
+    named: Variables = {}
+    meaning: dict[str, frozenset[str]] = {}
+    for family in families:
+        lists, said = (family.values, family.seconds), {texts.get(_in_order(one), "") for one in family.members()}
+        names = _find_names(family, said.pop(), known) if family.values and len(said) == 1 else ()
+        values = {name: frozenset(several) for name, several in zip(names, lists, strict=False)}
+        if names and all(meaning.get(name, several) == several for name, several in values.items()):
+            meaning |= values
+            named.setdefault(lists, (names[0], names[1] if family.seconds else SECOND))
+    taken = used | set(meaning)
     letters = chain("abcαβγ", (f"x{number}" for number in count(1)))
-    free = (name for name in letters if name not in used)
-    lists = dict.fromkeys((family.values, family.seconds) for family in families if family.values)
-    return {both: (next(free), next(free) if both[1] else SECOND) for both in lists}
+    free = (name for name in letters if name not in taken)
+    every = dict.fromkeys((family.values, family.seconds) for family in families if family.values)
+    return {both: named.get(both) or (next(free), next(free) if both[1] else SECOND) for both in every}
+
+
+def _in_order(line: RuleLine) -> Tokens:
+    """The line, with the events of labels in one order, whatever their order is where names have been replaced."""
+    tokens = line.tokens()
+    return tuple(ExactLabel(tuple(sorted(one.events))) if isinstance(one, ExactLabel) else one for one in tokens)
+
+
+TERM = re.compile(r"[^\W\d]\w*(?:\([^\W\d]\w*\))?")
+"""A loop variable, or a map of one, in the text of a rule."""
+
+
+def _find_names(family: Family, text: str, known: Collection[str]) -> tuple[str, ...]:
+    """What the text of a rule calls the places that are open in its family's line; nothing where that is not clear."""
+    rule = text.partition("//")[0].partition(":")[2]
+    terms = [term for term in dict.fromkeys(TERM.findall(rule)) if term not in (*known, *SIGNS_OF_RULES)]
+    places: dict[str, None] = {}
+    for token in family.line.tokens():
+        names = token.events if isinstance(token, ExactLabel) else (token.text,) if isinstance(token, Name) else ()
+        places |= dict.fromkeys(name for name in names if name in (VARIABLE, SECOND))
+    if len(terms) != len(places):
+        return ()
+    called = dict(zip(places, terms, strict=True))
+    return tuple(called[place] for place in (VARIABLE, SECOND) if place in called)
+
+
+SIGNS_OF_RULES = ("z", "eps", "true", "false")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,6 +141,12 @@ LETTER_WIDTH = 6.2
 STATE_RADIUS = 20
 """Points from the middle of a state to its side."""
 
+DEEPEST_ROW = 5
+"""Edges from the start up to which a machine is drawn from left to right; a deeper one is drawn downwards, or it would be too wide."""
+
+WIDEST_LINE = 60
+"""Characters above which a line of a label is broken, after a sign between events."""
+
 MOST_CURVED = 120
 """Edges above which they are drawn straight: Graphviz would take minutes to find curves between so many labels."""
 
@@ -159,9 +166,11 @@ def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
 def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
     loops = {edge.source: edge for edge in figure.edges if edge.loop}
+    leaving = Counter(edge.source for edge in figure.edges if not edge.loop)
+    forks = {state for state, count in leaving.items() if count > 1}
     lines = [
         f"digraph {quote(figure.title)} {{",
-        f"  graph [rankdir=LR, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
+        f"  graph [rankdir={'TB' if _depth(figure) > DEEPEST_ROW else 'LR'}, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
         f'margin=0, pad=0.15, bgcolor=white, fontname="{FONT}", fontsize=12];',
         f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
@@ -170,10 +179,24 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
         f'  {quote(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
         f"  {quote(START)} -> {quote(figure.start)} [minlen=1, weight=10];",
-        *(f"  {_edge(edge, _room(loops, edge))}" for edge in figure.edges),
+        *(
+            f"  {_edge(edge, _room(loops, edge, edge.source in forks and not _returns(figure, edge)))}"
+            for edge in figure.edges
+        ),
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _depth(figure: Figure) -> int:
+    """The most edges that lead from the start to a state, on the shortest way there."""
+    far, todo = {figure.start: 0}, [figure.start]
+    for state in todo:  # it grows
+        for edge in figure.edges:
+            if edge.source == state and edge.target not in far:
+                far[edge.target] = far[state] + 1
+                todo.append(edge.target)
+    return max(far.values())
 
 
 def quote(text: str) -> str:
@@ -195,38 +218,65 @@ def _node(figure: Figure, state: str) -> str:
     return f"{quote(state)} [label=<{name}>{shape}{rings}];"
 
 
-def _edge(edge: Edge, room: int) -> str:
+def _returns(figure: Figure, edge: Edge) -> bool:
+    """Whether an edge leads back to where another comes from: it is drawn below that, away from loops."""
+    return any((other.source, other.target) == (edge.target, edge.source) for other in figure.edges)
+
+
+def _edge(edge: Edge, room: tuple[int, int]) -> str:
     label = set_columns([spell(line) for line in edge.lines], room)
     dashed = ", style=dashed, weight=0" if edge.dashed else ""
     return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>{dashed}];"
 
 
-def _room(loops: dict[str, Edge], edge: Edge) -> int:
-    """Blank points to leave beside a label, because Graphviz lets the labels of loops hang over their states' sides.
+def _room(loops: dict[str, Edge], edge: Edge, slanted: bool) -> tuple[int, int]:
+    """Blank points to leave before and after a label, because Graphviz lets the labels of loops hang over their states' sides.
 
-    Those of two neighbours must not meet each other, nor a tall label between them."""
+    Those of two neighbours must not meet each other, nor a tall label between them, nor that of an edge that may rise to their height."""
     if edge.loop:
-        return 0
-    beside = [loops[state] for state in (edge.source, edge.target) if state in loops]
-    hanging = [max(0.0, _width(loop) / 2 - STATE_RADIUS) for loop in beside]
-    if len(edge.lines) >= TALL:
-        return round(max(hanging, default=0.0))
-    return max(0, round((sum(hanging) + STATE_RADIUS - _width(edge)) / 2)) if hanging else 0
+        return 0, 0
+    before, after = (
+        max(0.0, _width(loops[state]) / 2 - STATE_RADIUS) if state in loops else 0.0
+        for state in (edge.source, edge.target)
+    )
+    if len(edge.lines) >= TALL or slanted:
+        return round(before), round(after)
+    missing = before + after + STATE_RADIUS - _width(edge) if before or after else 0.0
+    return (max(0, round(missing / 2)),) * 2
+
+
+def _break(line: str) -> list[str]:
+    """A line in pieces that are not too wide, each but the last with the sign after which it is broken.
+
+    >>> _break(" ∨ ".join(["coffee"] * 9))
+    ['coffee ∨ coffee ∨ coffee ∨ coffee ∨ coffee ∨ coffee ∨', 'coffee ∨ coffee ∨ coffee']
+    """
+    pieces = [""]
+    for part in re.split(r"(?<= [∧∨|]) ", line):
+        if pieces[-1] and len(pieces[-1]) + len(part) >= WIDEST_LINE:
+            pieces.append(part)
+        else:
+            pieces[-1] = f"{pieces[-1]} {part}".lstrip()
+    return pieces
 
 
 def _width(edge: Edge) -> float:
     """About how many points an edge's label is wide."""
-    return LETTER_WIDTH * max(len(spell(line)) for line in edge.lines)
+    return LETTER_WIDTH * max(len(piece) for line in edge.lines for piece in _break(spell(line)))
 
 
-def set_columns(lines: Sequence[str], room: int = 0) -> str:
-    """Lines under each other, in several columns where there are many, with blank points to both sides."""
+def set_columns(lines: Sequence[str], room: tuple[int, int] = (0, 0)) -> str:
+    """Lines under each other, in several columns where there are many, with blank points before and after them."""
     count = ceil(len(lines) / LONGEST_COLUMN)
     height = ceil(len(lines) / count)
-    columns = (map(escape_html, lines[i : i + height]) for i in range(0, len(lines), height))
+    broken = (
+        [escape_html(piece) for line in lines for piece in _break(line)] if count == 1 else [*map(escape_html, lines)]
+    )
+    height = len(broken) if count == 1 else height
+    columns = (broken[i : i + height] for i in range(0, len(broken), height))
     cells = "".join(f"<TD>{'<BR/>'.join(column)}</TD>" for column in columns)
-    blank = f'<TD WIDTH="{room}"></TD>' if room else ""
-    return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{blank}{cells}{blank}</TR></TABLE>'
+    before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
+    return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'
 
 
 def _caption(figure: Figure, title: bool) -> str:

@@ -72,7 +72,8 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
         case Not(part):
             return ("¬", *inner(part, And, Or))
         case And(parts):
-            return join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
+            nothing = len(declared) > 1 and {*parts} == {Not(Event(event)) for event in declared}
+            return (ExactLabel(()),) if nothing else join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
         case Or(parts):
             return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
 

@@ -169,9 +169,23 @@ class Alphabet:
         return parts[0] if len(parts) == 1 else And(parts)
 
     def describe(self, cubes: list[Cube]) -> str:
-        """The labels in any of the cubes, for messages: the first few formulas, and how many more there are."""
-        shown = " | ".join(str(self.formula(cube)) for cube in cubes[:MOST_SHOWN])
+        """The labels in any of the cubes, for messages: the first few formulas, and how many more there are.
+
+        >>> sigma = Alphabet(("u", "d", "t"), (("u", "d"),))
+        >>> sigma.describe([sigma.cube("u", "dt"), sigma.cube((), "udt")])
+        'u & !t | {}'
+        """
+        shown = " | ".join(map(self._describe, cubes[:MOST_SHOWN]))
         return shown + (f" | … ({len(cubes) - MOST_SHOWN} more)" if len(cubes) > MOST_SHOWN else "")
+
+    def _describe(self, cube: Cube) -> str:
+        """A cube as one would write it: without what `exclusive` says already, and the empty label as such."""
+        if len(self.events) > 1 and cube.forbidden == (1 << len(self.events)) - 1:
+            return label_text(())
+        implied = 0
+        for group in self.groups:
+            implied |= group if cube.required & group else 0
+        return str(self.formula(Cube(cube.required, cube.forbidden & ~implied)))
 
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdrm.errors import BadGrammar, BadSetting, PdrmError, Undecidable, Where, explain_arguments
+from pdrm.errors import (
+    BadGrammar,
+    BadSetting,
+    EarlyAcceptance,
+    PdrmError,
+    Undecidable,
+    Where,
+    explain_arguments,
+    warn_caller,
+)
 from pdrm.language.grammars.bottom_up import reduce_bottom_up
 from pdrm.language.grammars.conflicts import explain_conflict
 from pdrm.language.grammars.draft import build
 from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
 from pdrm.language.grammars.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate, looks_ahead
 from pdrm.language.grammars.owed import NotTopDown, owe
-from pdrm.language.grammars.productions import START, Letters, Productions, expand, tell_apart
+from pdrm.language.grammars.productions import START, Letters, Productions, expand, find_word_in_word, tell_apart
 from pdrm.language.grammars.shrinking import shrink, size_of
 from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, check_text, read_task_text
 from pdrm.limits import reading
@@ -112,7 +121,11 @@ def _translate(task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]) -
         letters = _letters(grammar, task, places)
         automata = _automata(grammar, letters, task.options, by_name)
         drafts = [reduce_bottom_up(automaton, task.options) for automaton in automata]
-    return build(min(map(shrink, drafts), key=size_of), letters, task.options, task.name)
+    machine = build(min(map(shrink, drafts), key=size_of), letters, task.options, task.name)
+    if grammar.end is None and (found := find_word_in_word(grammar)) is not None:
+        one, other = (" ".join(letters.example(min(letters.of[event])) for event in word) for word in found)
+        warn_caller(EarlyAcceptance(by_name[START].where, (one, other)))
+    return machine
 
 
 FEW_STATES, MOST_STATES = 60, 2_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
 from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence
@@ -112,6 +113,55 @@ def first_of(grammar: Productions, first: list[frozenset[int]], sequence: Iterab
         if not grammar.nullable[symbol]:
             break
     return found
+
+
+# --- Words, the shortest first
+
+MOST_FORMS, LONGEST_FORM = 3_000, 60
+"""Sentential forms that are looked at in search of a word that begins with another, and symbols of one."""
+
+
+def find_word_in_word(grammar: Productions) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Two words, as terminals, the second of which begins with the first; None where none of the shortest do."""
+    least = _shortest_lengths(grammar)
+    words: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = {(grammar.start,)}
+    waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = [(0, 0, (), (grammar.start,))]
+    for number in range(1, MOST_FORMS):
+        if not waiting:
+            break
+        _, _, read, rest = heappop(waiting)  # leftmost derivations, those that can end in the shortest word first
+        spend(1 + len(rest) // 8)
+        if not rest:
+            begins = next((read[:end] for end in range(1, len(read)) if read[:end] in words), None)
+            if begins is not None:
+                return begins, read
+            words.add(read)
+            continue
+        for production in grammar.of[rest[0]]:
+            form = (*read, *production.right, *rest[1:])
+            if form not in seen and len(form) <= LONGEST_FORM:
+                seen.add(form)
+                place = next((at for at, one in enumerate(form) if not grammar.is_terminal(one)), len(form))
+                entry = sum(least[one] for one in form), number, form[:place], form[place:]
+                heappush(waiting, entry)
+    return None
+
+
+def _shortest_lengths(grammar: Productions) -> list[int]:
+    """How many terminals the shortest word of each symbol has; every one has a word."""
+    most = 10**6
+    least = [1 if grammar.is_terminal(symbol) else most for symbol in range(len(grammar.of))]
+    grew = True
+    while grew:
+        grew = False
+        for symbol, productions in enumerate(grammar.of):
+            for production in productions:
+                spend(1)
+                length = sum(least[one] for one in production.right)
+                if length < least[symbol]:
+                    least[symbol], grew = length, True
+    return least
 
 
 # --- From rules to productions

@@ -9,6 +9,7 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooManyCases
+from pdrm.machines.alphabet import Cube
 from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.checks.zero_patterns import (
@@ -44,6 +45,7 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         return [
             *_find_lost_bottom(machine, rules),
             *_find_buried_symbols(machine, rules),
+            *_find_dead_ends(machine, rules),
             *_inspect(machine, rules, describe, idle),
             *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
             *_find_paying_loops(machine, rules),
@@ -89,6 +91,27 @@ def _find_buried_symbols(machine: PushdownSystem, rules: Mapping[Head, list[Tran
             said = f"`{rule}` puts {' '.join(others)} below the bottom symbol {bottom}, where it is never seen"
             fix = f"the new top stands leftmost: to push, write {' '.join((*others, kept))} after the slash"
             yield Finding("W0614", f"{said}; {fix}", rule.where)
+
+
+def _find_dead_ends(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+    """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine there for
+    ever. A state that no rule leaves at all is meant to be a dead end."""
+    for head, applying in rules.items():
+        stuck = head.top is None and not applying and head.state not in machine.final
+        if stuck and machine.otherwise.action == "stay" and machine.rules_from(head.state):
+            pops = [
+                rule
+                for other, found in rules.items()
+                for rule in found
+                if other.top is not None and rule.target == head.state and not rule.replacement(other.top)
+            ]
+            at_bottom = [rule for rule in pops if rule.top in (ANY, machine.stack[0])]
+            last = next(iter(at_bottom or pops), None)
+            how = f" after `{last}`" if last is not None else ""
+            said = f"in state `{head.state}`{how} the stack can be empty, and no rule applies there without a symbol"
+            fix = f"keep the bottom symbol {machine.stack[0]} on the stack, or let that rule lead to a final state"
+            stays = f"`otherwise {machine.otherwise}` keeps it there for ever"
+            yield Finding("W0615", f"{said}: {stays}; {fix}", None if last is None else last.where)
 
 
 def _list_later(machine: PushdownSystem, state: str) -> set[str]:
@@ -159,15 +182,19 @@ def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
 def _find_undefined_cases(
     machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str]
 ) -> Iterator[Finding]:
-    """The labels that fall to `otherwise`: one warning per state and set of labels."""
+    """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
     undefined: dict[tuple[str, str], list[S]] = {}
     for situation, applying in rules.items():
         left = labels_left(machine, situation.state, applying)
         if left:
-            undefined.setdefault((situation.state, machine.alphabet.describe(left)), []).append(situation)
+            labels = "no rule applies" if Cube(0, 0) in left else f"no rule reads {machine.alphabet.describe(left)}"
+            undefined.setdefault((situation.state, labels), []).append(situation)
+    alike: dict[tuple[str, str], list[str]] = {}
     for (state, labels), several in undefined.items():
-        place = f"in state `{state}`{describe(several)}"
-        yield Finding("W0602", f"{place}, no rule reads {labels}: `otherwise {machine.otherwise}`")
+        alike.setdefault((labels, describe(several)), []).append(f"`{state}`")
+    for (labels, place), states in alike.items():
+        named = f"state{'s' * (len(states) > 1)} {', '.join(states)}"
+        yield Finding("W0602", f"in {named}{place}, {labels}: `otherwise {machine.otherwise}`")
     idle = machine.otherwise
     if undefined and machine.final and idle.action == "stay" and idle.reward > 0:
         said = f"`otherwise {idle}` pays {number_text(idle.reward)} for every step in which no rule applies"
