@@ -17,9 +17,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
+from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, WrongKind, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
-from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
+from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
@@ -48,8 +48,9 @@ TEN_SEEDS = tuple(range(10))
 class Study(Explained):
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
-    tasks: tasks, or domains that come with a machine (themselves, names or files); one or several. agents: settings such as
-    `CpRM(k=1)`, or names; one or several. seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
+    tasks: tasks, or domains that come with a machine (themselves, names or files). agents: settings such as `CpRM(k=1)`, or names.
+    Of either one, a list, or a dictionary with what the tables and plots call them, such as `{"slow": CpRM(learning_rate=0.1)}`.
+    seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
     settings: of all agents, such as `{"k": 1, "episodes": 500}`. name, title: as its folder and its page call it. panels: in place of
     tasks and agents. `run` runs it, `plot`, `table` and `report` show what came out.
 
@@ -61,10 +62,11 @@ class Study(Explained):
 
     _called: ClassVar[str] = "studies"
     _habits: ClassVar[Mapping[str, str]] = OF_STUDIES
-    tasks: Task | DomainLike | Sequence[Task | DomainLike] = ()
-    """Tasks, or domains that come with a machine: themselves, their names or files; one or several."""
-    agents: Agent | str | Sequence[Agent | str] = ()
-    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one or several."""
+    tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
+    """Tasks, or domains that come with a machine: themselves, their names or files; one, several, or several by name."""
+    agents: Agent | str | Sequence[Agent | str] | Mapping[str, Agent | str] = ()
+    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one, several, or
+    several by name."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """How many (0, 1, …), or which."""
@@ -89,16 +91,25 @@ class Study(Explained):
             fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
         if not self.panels:
-            lines = tuple(Line.of(agent) for agent in _list(self.agents))
-            tasks = [self._task(task) for task in _list(self.tasks)]
-            made = (Panel(name=one.name, domain=one, lines=lines, settings=dict(self.settings)) for one in tasks)
-            object.__setattr__(self, "panels", tuple(made))
+            object.__setattr__(self, "panels", self._make_panels())
             for panel, line in self.lines():
                 panel.agent(line)  # which refuses an agent or a setting that there is not
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
         object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
+
+    def _make_panels(self) -> tuple[Panel, ...]:
+        """A panel for each task, with a line for each agent, called as they are given or after what they are."""
+        given, agents = _list(self.tasks), _list(self.agents)
+        _check_places(given, agents)
+        tasks = [self._task(task) for task in given]
+        own = name_agents(agents)  # which refuses what is no agent
+        lines = tuple(
+            Line(name=name, agent=agent) for name, agent in zip(_names(self.agents) or own, agents, strict=True)
+        )
+        panels = zip(_names(self.tasks) or name_tasks(tasks), tasks, strict=True)
+        return tuple(Panel(name=name, domain=task, lines=lines, settings=dict(self.settings)) for name, task in panels)
 
     def _task(self, given: Task | DomainLike) -> Task:
         """A task, with the study's machine and success in place of its own."""
@@ -196,7 +207,23 @@ class Study(Explained):
 
 def _list(given: Any) -> Sequence[Any]:  # noqa: ANN401 - tasks or agents
     """One, or several."""
+    if isinstance(given, Mapping):
+        return tuple(given.values())
     return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+
+
+def _names(given: object) -> list[str]:
+    """What the tasks or agents are called, where that is said."""
+    return list(given) if isinstance(given, Mapping) else []
+
+
+def _check_places(tasks: Sequence[object], agents: Sequence[object]) -> None:
+    """Refuse agents in the place of the tasks, and tasks in that of the agents."""
+    for one, wrong in (*((task, Agent) for task in tasks), *((agent, Task) for agent in agents)):
+        if isinstance(one, wrong) or (isinstance(one, type) and issubclass(one, wrong)):
+            what, place = ("an agent", "tasks") if wrong is Agent else ("a task", "agents")
+            fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
+            raise WrongKind(f"{one!r} is {what}, and stands among the {place}", fix=fix)
 
 
 # --- Running studies
@@ -248,7 +275,7 @@ class Results:
         def make(number: int) -> ResultRow:
             study, curves = self.lines[number]
             low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-            panel, line, done = curves.panel.heading, curves.line.name, int(curves.at[-1])
+            panel, line, done = curves.panel.name, curves.line.name, int(curves.at[-1])
             success = float(curves.final_success.mean())
             return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
 
