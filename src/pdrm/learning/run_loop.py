@@ -401,6 +401,19 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
     return tests
 
 
+def read_curve_so_far(folder: Path, unit: str) -> Curve:
+    """The tests of a run that is not done, by its last checkpoint."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        raise no_run(folder, "it was not trained until a first test")
+    try:
+        arrays = read_arrays(path.read_bytes())
+        tests = read_tests(arrays, arrays["tests.at"].tolist(), arrays["tests.ends"].ravel().tolist())
+    except MALFORMED as error:
+        raise _damaged_checkpoint(path, error) from error
+    return Curve.of(unit, tests)
+
+
 def _damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
     fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
     return BadRunFolder(fault, fix=f"remove {path} to start that run afresh")

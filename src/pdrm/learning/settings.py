@@ -18,7 +18,7 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, name_right_word
+from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, explain_arguments, name_right_word
 from pdrm.habits import AS_SETTINGS, OF_AGENTS, TO_TRAIN, Explained, ExplainedKind
 from pdrm.product.views import FullStack, TopK, View
 
@@ -65,6 +65,7 @@ class Agent(Explained, metaclass=ExplainedKind):
         if cls.name:
             KINDS[cls.name] = cls
 
+    @explain_arguments
     def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
         if placed:
             fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
@@ -279,7 +280,9 @@ def _list_settings(kind: type[Agent]) -> str:
 
 
 def introduce(kind: type[Agent]) -> None:
-    """Have `help` list the settings of a kind of agent, and an agent shown by those that are not the defaults."""
+    """Have `help` list the settings of a kind of agent, an agent shown by those that are not the defaults, and errors end in the user's
+    own line."""
+    explain_arguments(kind)
     kind.__repr__ = _name_changed  # type: ignore[assignment,method-assign]
     kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n\n{_list_settings(kind)}"
 
