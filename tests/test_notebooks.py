@@ -225,6 +225,23 @@ def test_rows_become_a_frame():
     assert frame["value_u"].tolist() == [row.values["u"] for row in rows]
 
 
+def test_curves_and_words_become_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
+    kept = pandas.read_csv(run.folder / "curve.csv")
+    pandas.testing.assert_frame_equal(run.curve.frame(), kept, check_dtype=False)
+    results = pdrm.Study("letter", pdrm.QLearning(k=1, episodes=200), seeds=2).run(tmp_path / "study")
+    kept = pandas.read_csv(tmp_path / "study" / "curves.csv")
+    pandas.testing.assert_frame_equal(results.curves().frame(), kept, check_dtype=False, rtol=1e-8)
+    assert results.table()["panel"] == ["letter"]
+    for name, seen in (("letter", "stack"), ("letter-counting", "counters")):
+        word = pdrm.catalogue(name).run("A B")
+        frame = word.frame()
+        assert frame["label"].tolist()[1:] == ["{A}", "{B}"]
+        assert frame["reward"].sum() == word.reward
+        assert seen in frame
+
+
 def test_the_bar_of_a_notebook_is_one_output_drawn_anew():
     shown = []
 

@@ -169,7 +169,7 @@ class Where:
 
 
 BOTH = re.compile(
-    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
+    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|\([^()]*\)|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
     \ \((?:in\ a\ shell:\ )?((?:--|pdrm\ |DOMAIN\ )[^()]+)\)""",
     re.VERBOSE,
 )
@@ -331,6 +331,15 @@ def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any
     return update_wrapper(moved, function)
 
 
+ELSEWHERE = {"Study.run": ("seeds", "settings", "machine", "success", "name", "title")}
+"""What functions are asked for by the name of an argument of the study that they belong to."""
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else "…"
+
+
 def _explain_call(
     function: Any,  # noqa: ANN401 - of any kind
     name: str,
@@ -350,6 +359,11 @@ def _explain_call(
     if unknown and not any(one.kind is Parameter.VAR_KEYWORD for one in mine):
         word = unknown[0]
         fix = name_right_word(word, names)
+        if word in ELSEWHERE.get(function.__qualname__, ()):
+            return WrongArguments(
+                f"`{name}` has no argument `{word}`",
+                fix=f"it is one of the study's: pdrm.Study(…, {word}={_shorten(words[word])})",
+            )
         if "settings" in names and word not in CALLED_HERE:
             fix += f"; a setting of the agents: settings={{{word!r}: …}}"
         return WrongArguments(f"`{name}` has no argument `{word}`", fix=fix)
@@ -367,7 +381,12 @@ def _explain_call(
         return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=EXAMPLES.get(name, called))
     if len(given) > len(placed):
         fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
-        return WrongArguments(fault, fix=f"name the others: {called}")
+        left = [one.name for one in mine if one.kind is Parameter.KEYWORD_ONLY and one.name not in words]
+        extra = given[len(placed) :]
+        if len(extra) > len(left):
+            return WrongArguments(fault, fix=f"name the others: {called}")
+        others = ", ".join(f"{one}={_shorten(value)}" for one, value in zip(left, extra, strict=False))
+        return WrongArguments(fault, fix=f"name the others: {name}(…, {others})")
     return WrongArguments(str(error), fix=called)
 
 
@@ -782,7 +801,7 @@ class Diverged(BadSetting, code="E0813"):
     """Which of the runs that were trained side by side, by their places."""
 
 
-class NotHere(BadSetting, AttributeError, code="E0814"):
+class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
     no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
     but `task.env()` has.

@@ -172,7 +172,8 @@ class Study(Explained):
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
         folder: where to; None: one that is named after the study. Several studies may share a folder: its tables have all of them.
-        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: where a bar would be seen.
+        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: on a terminal
+        and in a notebook.
         """
         return run_study(self, self._place(folder), workers, progress=progress)
 
@@ -250,6 +251,31 @@ class ResultRow(NamedTuple):
         return self._asdict()
 
 
+class CurveRow(NamedTuple):
+    """A test of a run: means over its episodes."""
+
+    study: str
+    panel: str
+    line: str
+    agent: str
+    k: int | str
+    ours: str
+    """Whether it is not in the paper: yes or no."""
+    seed: int
+    at: int
+    """Training before it, in the agent's unit."""
+    mean_return: float
+    """`return` in `curves.csv`, and in a frame."""
+    normalised: float
+    """From -1, the lowest return that the task allows, to 1, the highest; nan where the domain does not give them."""
+    steps: float
+    success: float
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return dict(zip(CURVE_COLUMNS, self, strict=True))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
     """What came of some studies: their recorded lines, and the runs that failed."""
@@ -289,6 +315,16 @@ class Results:
     def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
+
+    def curves(self) -> Rows[CurveRow]:
+        """A row for each test of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
+        plot."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+
+        rows = [
+            CurveRow(*_describe_line(study, curves), *row) for study, curves in self.lines for row in _curves(curves)
+        ]
+        return Rows(len(rows), rows.__getitem__)
 
     @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
@@ -339,8 +375,8 @@ def run_study(
 ) -> Results:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    progress: whether to show how it goes; None: where a bar would be seen. Lines that no seed achieves are named at the end, unless it
-    is False.
+    progress: whether to show how it goes; None: on a terminal and in a notebook. Lines that no seed achieves are named at the end,
+    unless it is False.
 
     What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
     others go on; `NotRecorded` if all of them fail and nothing is recorded.
@@ -420,17 +456,20 @@ def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(columns)
         for study, curves in lines:
-            panel, line = curves.panel, curves.line
-            about = (
-                study.name,
-                panel.name,
-                line.name,
-                line.agent_name,
-                panel.agent(line).k,
-                "yes" if line.ours else "no",
-            )
-            table.writerows([*about, *row] for row in rows(curves))
+            about = _describe_line(study, curves)
+            table.writerows([*about, *map(_write, row)] for row in rows(curves))
         write_atomically(folder / name, text.getvalue().encode())
+
+
+def _describe_line(study: Study, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
+    """The columns that both tables begin with."""
+    panel, line = curves.panel, curves.line
+    ours = "yes" if line.ours else "no"
+    return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
+
+
+def _write(value: float) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _curves(curves: Curves) -> Iterator[list[Any]]:
@@ -438,15 +477,15 @@ def _curves(curves: Curves) -> Iterator[list[Any]]:
     means = [values.mean(axis=2) for values in (curves.returns, curves.normalised, curves.steps, curves.success)]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
-            yield [seed, at, *(f"{values[s, t]:.9g}" for values in means)]
+            yield [seed, at, *(float(values[s, t]) for values in means)]
 
 
 def _summary(curves: Curves) -> Iterator[list[Any]]:
-    raw, mapped = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
+    raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
     for t, at in enumerate(curves.at.tolist()):
-        values = [*(part[t] for part in (*raw, *mapped)), interquartile_mean(scores[:, t]), success[t]]
-        yield [len(curves.seeds), at, *(f"{value:.9g}" for value in values)]
+        values = [*(part[t] for part in (*raw, *normalised)), interquartile_mean(scores[:, t]), success[t]]
+        yield [len(curves.seeds), at, *map(float, values)]
 
 
 # --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.

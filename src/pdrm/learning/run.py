@@ -47,7 +47,7 @@ from pdrm.learning.agents import (
     read_agent,
     resolve_seeds,
 )
-from pdrm.learning.curve import Curve, find_successes, format_return
+from pdrm.learning.curve import Curve, find_successes, format_return, settle_returns
 from pdrm.learning.run_loop import (
     CHECKPOINT,
     CURVE,
@@ -67,7 +67,8 @@ from pdrm.learning.run_loop import (
     read_progress,
     read_spec,
 )
-from pdrm.learning.settings import Agent, check_agent, check_known
+from pdrm.learning.settings import Agent, check_agent, check_count, check_known
+from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -235,16 +236,16 @@ class Run(Explained):
         """
         from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
 
-        for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
+        check_count("episodes", episodes, 1)
+        check_count("seed", seed, 0)
         discount = float(self.spec.agent.discount)
         if self.spec.agent.deep:
             returns, worth, steps, ends, cut, more = self._play(episodes, seed)
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
-            returns, steps = [sum(moment.reward for moment in run) for run in runs], [len(run) - 1 for run in runs]
+            paid = [sum(moment.reward for moment in run) for run in runs]
+            returns, steps = settle_returns(paid).tolist(), [len(run) - 1 for run in runs]
             ends, more = [run[-1].configuration.state for run in runs], {}
             worth = float(np.mean([discount_rewards(run, discount) for run in runs]))
             cut = [trained.was_cut_off(run[-1]) for run in runs]
@@ -356,7 +357,7 @@ class Run(Explained):
         worth = float(np.asarray(learner.played.discounted, np.float64).mean())
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
         columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
-        return test.returns.tolist(), worth, *columns, {"cut_off": int(full.sum())}
+        return settle_returns(test.returns).tolist(), worth, *columns, {"cut_off": int(full.sum())}
 
 
 MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
@@ -373,7 +374,6 @@ class RunRow(NamedTuple):
     """The mean of its episodes."""
     success: float
     """The share of them that achieved the task."""
-    folder: str
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
@@ -420,7 +420,7 @@ class Runs(list[Run], Explained):
             run = self[number]
             curve, success = run.curve, run.spec.task.success
             share = float(find_successes(curve.ends[-1:], success).mean())
-            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share, str(run.folder))
+            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share)
 
         return Rows(len(self), make)
 
@@ -609,13 +609,17 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
         given = Task(task, own, success=tuple_of(success) if success or machine is not None else task.success)
     called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
     chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        several: object = seed
-        fix = f"seeds={list(several)}, for several runs" if isinstance(several, Sequence) else "seed=0"
-        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix=fix)
+    several: object = seed
+    if isinstance(several, list | tuple | range):
+        raise BadSetting(
+            f"the seed is {seed!r}, but must be one integer", fix=f"seeds={list(several)}, for several runs"
+        )
+    check_count("seed", seed, 0)
     from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
 
     warn_of_tasks(given)
+    if chosen.deep:
+        RunSpec(given, chosen, seed).check()  # before a bar says that something is compiled
     if seeds is None:
         return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
     if seed:
@@ -648,8 +652,9 @@ def _describe_test(status: Status) -> str:
     if success := status.spec.task.success:
         said += [f"achieved {find_successes(status.test.ends, success).mean():.0%}"]
     for name, value in status.facts.items():
-        called = "stack overflows" if name == "cut_off" else name
-        said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
+        if name != "cut_off" or value:
+            called = "stack overflows" if name == "cut_off" else name
+            said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
     return "  ".join(said)
 
 
@@ -660,10 +665,8 @@ def _train_all(
     runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
     temporary = [_remove_with(run) for run in runs if folder is None]
     shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
-    if shown and len(left) < len(runs):
-        say("\n".join(f"was trained before: {run.folder}" for run in runs if run.done))
-    if chosen.deep and left:
-        specs[0].check()
+    if shown:
+        _announce(runs)
     groups = [left] if chosen.deep else [[run] for run in left]
     with show_progress(chosen.total * len(groups), chosen.unit, quiet=not shown or not left) as update:
 
@@ -689,6 +692,19 @@ def _train_all(
             raise Interrupted(_keep_stopped(runs, temporary)) from None
     _warn_of_failure(runs)
     return runs
+
+
+def _announce(runs: Sequence[Run]) -> None:
+    """Say which runs are done already, and where a network is shown more of the stack than there ever is."""
+    for run in runs:
+        if run.done:
+            say(f"was trained before: {run.folder}")
+    task, agent = runs[0].spec.task, runs[0].spec.agent
+    if agent.deep and isinstance(agent.k, int) and agent.k > 1:
+        height = highest_stack(task.pushdown, int(task.domain.step_limit) + 1, agent.k)
+        if height < agent.k:
+            said = f"the stack of `{task.machine.name}` never holds more than {height} symbols"
+            say(f"{said}: k={max(1, height)} shows the same as k={agent.k}, to a smaller network")
 
 
 _STOPPED: dict[str, Path] = {}

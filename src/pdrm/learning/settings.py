@@ -11,6 +11,7 @@ import inspect
 import sys
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import cache
 from itertools import pairwise
@@ -189,9 +190,9 @@ def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
     several, flag = field.type == SEVERAL, field.type == "bool"
     right = isinstance(value, bool) if flag else isinstance(value, tuple | list) == several
     if not right or isinstance(value, Mapping):
-        wanted = "true or false" if flag else "a list of integers" if several else "one value"
-        example = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else str(field.default)
-        raise bad_setting(agent, field.name, value, wanted, example)
+        wanted = "true or false" if flag else "several integers" if several else "one value"
+        example = (value, value) if several and type(value) is int else _read_example(field, value)
+        raise bad_setting(agent, field.name, value, wanted, field.default if example is None else example)
 
 
 def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
@@ -202,6 +203,28 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
         return
     if field.type == "Number" and hasattr(value, "dtype") and not isinstance(value, Real):
         return
+    wanted = _describe_range(agent, field, value)
+    if not wanted:
+        return
+    example = _read_example(field, value)
+    if example is None or _describe_range(agent, field, example):
+        example = (100 if whole else 1.0) if field.default is None else field.default
+    error = bad_setting(agent, name, value, wanted, example)
+    if name == "learning_rate" and callable(value):
+        error.fix += "; linear_decay=True lets it fall to 0"
+    raise error
+
+
+def _read_example(field: Field[Any], value: object) -> Any:  # noqa: ANN401 - a value of the field
+    """The value that a text says; None: it is no text, or says none."""
+    with suppress(KeyError, ValueError):
+        return _read_value(value, field) if isinstance(value, str) else None
+    return None
+
+
+def _describe_range(agent: Agent, field: Field[Any], value: object) -> str:
+    """What a number must be that is out of its range; nothing: it is in it."""
+    name, whole = field.name, field.type in INTEGERS
     number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if whole:
         least, most = int(name not in FROM_ZERO), MOST_TEST_EPISODES if name == "test_episodes" else MOST
@@ -214,19 +237,30 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
         right, wanted = 0 <= number < inf, "a non-negative number"
     else:
         right, wanted = 0 < number < inf, "a number above 0"
-    if not right:
-        default = (100 if whole else 1.0) if field.default is None else field.default
-        example = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
-        error = bad_setting(agent, name, value, wanted, example)
-        if name == "learning_rate" and callable(value):
-            error.fix += "; linear_decay=True lets it fall to 0"
-        raise error
+    return "" if right else wanted
 
 
-def bad_setting(agent: Agent, name: str, value: object, wanted: str, example: str) -> BadSetting:
+def bad_setting(agent: Agent, name: str, value: object, wanted: str, example: object) -> BadSetting:
     """The error that a setting is out of its range."""
-    option = f"--set {name}={example}" if agent.deep else f"--{name.replace('_', '-')} {example}"
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example} ({option})")
+    word = ",".join(map(str, example)) if isinstance(example, tuple) else str(example)
+    option = f"--set {name}={word}" if agent.deep else f"--{name.replace('_', '-')} {word}"
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example!r} ({option})")
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise unless an argument is an integer from `least` on.
+
+    >>> check_count("episodes", "100", 1)
+    Traceback (most recent call last):
+    pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
+      fix: episodes=100
+    """
+    if type(value) is int and value >= least:
+        return
+    example = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else least
+    raise BadSetting(
+        f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={max(least, example)}"
+    )
 
 
 LENGTHS = ("episodes", "n_episodes", "total_timesteps", "timesteps")
