@@ -277,10 +277,15 @@ def test_the_notebooks_run():
     assert all("100%" in bar["data"]["text/plain"] for bar in bars)
 
 
-def test_notebooks_are_kept_without_outputs():
+def test_notebooks_are_kept_with_what_they_show():
+    """As `python -m pages notebooks` wrote them: every cell was executed, in order and without an error, and none is large."""
     for path in NOTEBOOKS:
-        cells = json.loads(path.read_text())["cells"]
-        assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells), path.name
+        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path.name
+        outputs = [output for cell in cells for output in cell["outputs"]]
+        assert all(cell["outputs"] for cell in cells), path.name
+        assert "error" not in {output["output_type"] for output in outputs}, path.name
+        assert path.stat().st_size < 500_000, path.name
 
 
 def test_where_tables_and_networks_meet_each_axis_says_whose_it_is():
