@@ -348,8 +348,8 @@ def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
-    """The final states that mean success: those given. By default those that some rule enters with a reward above 0; all, where
-    there is none; of the catalogue's machines, all but those that mean failure.
+    """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, where
+    there is no such rule; of the catalogue's machines, all but those that mean failure.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)

@@ -145,7 +145,9 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
         assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
-        assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "nothing").err  # the shell's words alone
+        assert "fix: name a run that is there, the last one: runs/other" in pdrm(command, "nothing").err
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "empty").err  # the shell's words alone
         assert "fix: the last one: " in outcome.err
     shutil.rmtree(other)
     command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")

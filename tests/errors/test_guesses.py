@@ -41,7 +41,9 @@ def test_a_folder_of_runs_lists_the_last(tmp_path):
     said = fix_of(lambda: pdrm.learning.Run.load(tmp_path))
     assert said.count("letter-q-1-seed") == 5
     assert said.endswith(", and 2 more)")
-    assert fix_of(lambda: pdrm.Run.load(tmp_path / "mine")).startswith(f"the last one: {tmp_path}/letter-q-1-seed6")
+    assert fix_of(lambda: pdrm.Run.load(tmp_path / "mine")).startswith(
+        f"name a run that is there, the last one: {tmp_path}/letter-q-1-seed6"
+    )
     typo = str(next(tmp_path.iterdir())).replace("letter", "leter")
     assert fix_of(lambda: pdrm.Run.load(typo)).startswith("did you mean ")
 

@@ -422,7 +422,7 @@ class RecurrentPPO(PPO):
     lstm_hidden_size: int = 256
     """Units of each LSTM."""
     sequence_length: int = 16
-    """Ours: gradients flow back through so many steps (in sb3-contrib through as many as a batch holds). It divides
+    """Ours: through how many steps gradients flow back (in sb3-contrib through as many as a batch holds). It divides
     `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
@@ -449,7 +449,7 @@ class OffPolicy(Deep):
     gradient_steps: int = 1
     """Updates then."""
     n_steps: int = 1
-    """Rewards of so many steps are summed, discounted, before a value is trusted."""
+    """Over how many steps rewards are summed, discounted, before a value is trusted."""
     counterfactuals: int | None = 0
     """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM); None: 8, or none
     where rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep."""

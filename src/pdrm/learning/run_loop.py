@@ -572,7 +572,13 @@ def no_run(
         near = sorted(list_runs(folder.parent), key=lambda run: run.stat().st_mtime)
         alike = name_alike(folder.name, (run.name for run in near))
         guess = next((run for run in near if run.name == alike), None)
-        fix = f"did you mean {guess}?" if guess else _list_last(near) if near else f"train one: {example}"
+        fix = (
+            f"did you mean {guess}?"
+            if guess
+            else f"name a run that is there, {_list_last(near)}"
+            if near
+            else f"train one: {example}"
+        )
         return BadRunFolder(f"there is no folder {folder}", fix=fix)
     found = list(folder.glob(f"*/{SPEC}")) or folder.glob(f"runs/*/{SPEC}")  # where a study has its runs
     runs = sorted((file.parent for file in found), key=lambda run: run.stat().st_mtime)

@@ -279,9 +279,7 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
             if setting in TO_TRAIN:
                 fix = _how_to_train(kind)
             if setting in LENGTHS:
-                fix = (
-                    f"`{kind.name}` is trained for so many {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
-                )
+                fix = f"`{kind.name}` is trained for a number of {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
             raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix + used)
 
 
