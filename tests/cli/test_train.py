@@ -347,7 +347,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
 
 
 TRAINED_FOR = (
-    "`ppo` is trained for so many steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
+    "`ppo` is trained for a number of steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
 )
 
 
