@@ -346,9 +346,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
     assert pdrm("agents", "cprn").code == 2
 
 
-TRAINED_FOR = (
-    "`ppo` is trained for a number of steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
-)
+TRAINED_FOR = "`ppo` is trained for a number of steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
 
 
 @pytest.mark.parametrize(
