@@ -19,8 +19,7 @@ fewer -> wrong : stop, A / A, -1
 """)
 
 # Four rooms in a row; the first says `a` when it is entered, the last `b`; `stop` is said by the bell in the second.
-ROOMS = pdrm.domains.parse_map("1.s2", places="12s", start="s")
-world = pdrm.domains.grid_domain("rooms", ROOMS, {"1": "a", "2": "b", "s": "stop"}, step_limit=40)
+world = pdrm.domains.grid_domain("rooms", "1.s2", {"1": "a", "2": "b", "s": "stop"}, start="s", step_limit=40)
 
 for k in (0, 1):
     agent = pdrm.QLearning(k=k, episodes=3_000, learning_rate=0.2, discount=0.95)

@@ -11,13 +11,8 @@ MAP = """\
 #r..g...#
 #########
 """
-world = pdrm.domains.grid_domain(
-    "keys",
-    pdrm.domains.parse_map(MAP, places="gr@", start="@"),
-    {"g": "green", "r": "red", "@": "home"},
-    step_limit=80,
-    step_reward=-0.1,
-)
+places = {"g": "green", "r": "red", "@": "home"}
+world = pdrm.domains.grid_domain("keys", MAP, places, start="@", step_limit=80, step_reward=-0.1)
 
 TASK = pdrm.parse("""
 name      keys
@@ -42,5 +37,4 @@ run = pdrm.train(task, pdrm.CpRM(k=1, episodes=1_000), seed=1)
 for at, returns in zip(run.curve.at, run.curve.returns, strict=True):
     print(f"after {at:>5} episodes: mean test return {returns.mean():.2f}")
 policy = run.policy
-start = int(world.arrays.start_state[0])
-print(f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act(start, 'first', ('#',))]}")
+print(f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act((3, 3), 'first', ('#',))]}")

@@ -1,6 +1,8 @@
 """What values look like in a notebook, and that the example notebooks run in a real kernel from the first cell to the last."""
 
+import gc
 import json
+import re
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
@@ -43,10 +45,9 @@ def test_an_error_in_a_notebook_is_its_message_alone():
     """IPython prints what this method of an exception returns, in place of the traceback."""
     with pytest.raises(pdrm.PdrmError) as caught:
         pdrm.parse("events a\nstart u\nu => u : a")
-    place, first, *rest = caught.value._render_traceback_()
+    place, first, *_ = caught.value._render_traceback_()
     assert place.endswith(r': pdrm.parse("events a\nstart u\nu => u : a")')
     assert first.startswith("error[E0")
-    assert rest[-1].startswith("  more: pdrm explain E0")
 
 
 def test_an_error_shows_the_users_own_line_whatever_code_it_came_through():
@@ -78,8 +79,22 @@ def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path
     with pytest.raises(KeyboardInterrupt) as caught:
         pdrm.train("letter", settings, watch=stop)
     (line,) = caught.value._render_traceback_()
-    assert "nothing was kept" in line
-    assert "folder=" in line
+    stopped = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', line)[1])
+    assert not stopped.done
+    assert len(stopped.curve) == 1
+    assert "25% trained, return" in repr(stopped)
+    assert stopped.evaluate(episodes=2)["episodes"] == 2
+    assert "data:image/png" in forms(stopped)["html"]
+    whole, told = pdrm.train("letter", settings), []
+    assert whole.folder == stopped.folder, "the same line goes on"
+    again = pdrm.train("letter", settings, watch=told.append)
+    assert again.folder != whole.folder
+    assert (again.result, again.curve.returns.tolist()) == (whole.result, whole.curve.returns.tolist())
+    assert len(told) == 4
+    place = whole.folder
+    del whole, again, stopped
+    gc.collect()
+    assert not place.exists(), "a temporary folder lasts as long as its run"
     with pytest.raises(KeyboardInterrupt) as caught:
         pdrm.train("letter", settings, folder=tmp_path, watch=stop)
     (line,) = caught.value._render_traceback_()
@@ -210,6 +225,23 @@ def test_rows_become_a_frame():
     assert frame["value_u"].tolist() == [row.values["u"] for row in rows]
 
 
+def test_curves_and_words_become_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
+    kept = pandas.read_csv(run.folder / "curve.csv")
+    pandas.testing.assert_frame_equal(run.curve.frame(), kept, check_dtype=False)
+    results = pdrm.Study("letter", pdrm.QLearning(k=1, episodes=200), seeds=2).run(tmp_path / "study")
+    kept = pandas.read_csv(tmp_path / "study" / "curves.csv")
+    pandas.testing.assert_frame_equal(results.curves().frame(), kept, check_dtype=False, rtol=1e-8)
+    assert results.table()["panel"] == ["letter"]
+    for name, seen in (("letter", "stack"), ("letter-counting", "counters")):
+        word = pdrm.catalogue(name).run("A B")
+        frame = word.frame()
+        assert frame["label"].tolist()[1:] == ["{A}", "{B}"]
+        assert frame["reward"].sum() == word.reward
+        assert seen in frame
+
+
 def test_the_bar_of_a_notebook_is_one_output_drawn_anew():
     shown = []
 
@@ -245,10 +277,15 @@ def test_the_notebooks_run():
     assert all("100%" in bar["data"]["text/plain"] for bar in bars)
 
 
-def test_notebooks_are_kept_without_outputs():
+def test_notebooks_are_kept_with_what_they_show():
+    """As `python -m pages notebooks` wrote them: every cell was executed, in order and without an error, and none is large."""
     for path in NOTEBOOKS:
-        cells = json.loads(path.read_text())["cells"]
-        assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells), path.name
+        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path.name
+        outputs = [output for cell in cells for output in cell["outputs"]]
+        assert all(cell["outputs"] for cell in cells), path.name
+        assert "error" not in {output["output_type"] for output in outputs}, path.name
+        assert path.stat().st_size < 500_000, path.name
 
 
 def test_where_tables_and_networks_meet_each_axis_says_whose_it_is():

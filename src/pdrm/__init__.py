@@ -93,6 +93,7 @@ _lazy.lend(
     write_own_report="pdrm.report.build",
     parse_word="pdrm.language.loading",
     wrap="pdrm.product.wrapping",
+    frame_word="pdrm.drawing.rows",
 )
 
 if "gymnasium" in _sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too

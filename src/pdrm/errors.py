@@ -8,6 +8,7 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -17,7 +18,7 @@ from difflib import get_close_matches
 from functools import update_wrapper
 from itertools import islice
 from pathlib import Path
-from traceback import extract_tb
+from traceback import FrameSummary, extract_tb
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -59,21 +60,36 @@ class PdrmError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython and notebooks print of it: the line that made the call, and the message, without the lines of this package."""
-        return [*find_users_line(self), *str(self).split("\n"), f"  more: pdrm explain {self.errors[0].code}"]
+        calls = _find_users_calls(self)
+        place = [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls and calls[-1].line else []
+        return [*place, *str(self).split("\n")]
 
 
-def find_users_line(error: BaseException) -> list[str]:
-    """The user's own line that an error came from: the last one that is neither of this package, nor of the standard library or of
-    an installed package, nor made by a program, as the methods of dataclasses are. Nothing: there is none with a text."""
+def _find_users_calls(error: BaseException) -> list[FrameSummary]:
+    """The user's own calls that an error came through: neither of this package, nor of the standard library or of an installed
+    package, nor made by a program, as the methods of dataclasses are."""
     from sysconfig import get_paths  # noqa: PLC0415 - only where something went wrong
 
     homes = tuple({str(Path(__file__).parent), *get_paths().values()} - {get_paths()["data"]})
-    calls = [
-        call
-        for call in extract_tb(error.__traceback__)
-        if not call.filename.startswith((*homes, "<string>", "<frozen"))
-    ]
-    return [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls and calls[-1].line else []
+    calls = extract_tb(error.__traceback__)
+    return [call for call in calls if not call.filename.startswith((*homes, "<string>", "<frozen"))]
+
+
+TRACEBACK = "PDRM_TRACEBACK"
+"""The variable that is `full` where tracebacks are to have the lines of this package, too."""
+
+
+def _shorten_traceback(error: PdrmError | Interrupted) -> None:
+    """Take from an error what says nothing to whoever called the package: the package's own calls that it came through, and the error
+    beneath it, which its message tells. What has a call of the user's own in it, as of a function that was given, stays; of Ctrl-C
+    nothing does."""
+    if os.environ.get(TRACEBACK) == "full":
+        return
+    stopped, beneath = isinstance(error, Interrupted), error.__cause__ or error.__context__
+    if stopped or not _find_users_calls(error):
+        error.__traceback__ = None
+    if stopped or (beneath is not None and not _find_users_calls(beneath)):
+        error.__cause__ = None  # which hides the context, too
 
 
 class Interrupted(KeyboardInterrupt):
@@ -153,7 +169,7 @@ class Where:
 
 
 BOTH = re.compile(
-    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
+    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|\([^()]*\)|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
     \ \((?:in\ a\ shell:\ )?((?:--|pdrm\ |DOMAIN\ )[^()]+)\)""",
     re.VERBOSE,
 )
@@ -294,24 +310,34 @@ def explain_arguments(named: Named) -> Named:
 
 
 def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any kind
-    """The function, with a TypeError of the call itself explained, and Ctrl-C without the lines of this package. A TypeError that
-    comes from within is left alone: its traceback goes on."""
+    """The function, with a TypeError of the call itself explained, and errors and Ctrl-C without the lines of this package. A
+    TypeError that comes from within is left alone: its traceback goes on."""
 
     def call(*args, **words):  # type: ignore[no-untyped-def] # noqa: ANN002, ANN003, ANN202 - as the function's
         try:
             return function(*args, **words)
+        except known as error:
+            shorten(error)
+            raise
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             fault = explain(function, name, args, words, error)
-        except interrupted as stop:  # what was kept is all that matters, not where it was stopped
-            raise stop.with_traceback(None) from None
         raise fault
 
-    explain, interrupted = _explain_call, Interrupted
+    explain, shorten, known = _explain_call, _shorten_traceback, (PdrmError, Interrupted)
     # In the function's own module, which is where doctest looks.
     moved = FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
     return update_wrapper(moved, function)
+
+
+ELSEWHERE = {"Study.run": ("seeds", "settings", "machine", "success", "name", "title")}
+"""What functions are asked for by the name of an argument of the study that they belong to."""
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else "…"
 
 
 def _explain_call(
@@ -333,6 +359,11 @@ def _explain_call(
     if unknown and not any(one.kind is Parameter.VAR_KEYWORD for one in mine):
         word = unknown[0]
         fix = name_right_word(word, names)
+        if word in ELSEWHERE.get(function.__qualname__, ()):
+            return WrongArguments(
+                f"`{name}` has no argument `{word}`",
+                fix=f"it is one of the study's: pdrm.Study(…, {word}={_shorten(words[word])})",
+            )
         if "settings" in names and word not in CALLED_HERE:
             fix += f"; a setting of the agents: settings={{{word!r}: …}}"
         return WrongArguments(f"`{name}` has no argument `{word}`", fix=fix)
@@ -350,7 +381,12 @@ def _explain_call(
         return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=EXAMPLES.get(name, called))
     if len(given) > len(placed):
         fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
-        return WrongArguments(fault, fix=f"name the others: {called}")
+        left = [one.name for one in mine if one.kind is Parameter.KEYWORD_ONLY and one.name not in words]
+        extra = given[len(placed) :]
+        if len(extra) > len(left):
+            return WrongArguments(fault, fix=f"name the others: {called}")
+        others = ", ".join(f"{one}={_shorten(value)}" for one, value in zip(left, extra, strict=False))
+        return WrongArguments(fault, fix=f"name the others: {name}(…, {others})")
     return WrongArguments(str(error), fix=called)
 
 
@@ -855,7 +891,7 @@ class Diverged(BadSetting, code="E0813"):
     """Which of the runs that were trained side by side, by their places."""
 
 
-class NotHere(BadSetting, AttributeError, code="E0814"):
+class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):
     """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
     no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
     but `task.env()` has.

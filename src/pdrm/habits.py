@@ -90,7 +90,7 @@ OF_RUNS = {
     **dict.fromkeys(("predict", "act"), "action = run.policy.act(observation)"),
     **dict.fromkeys(
         TRAINING,
-        "this run is as it is: pdrm.train(run.spec.task, run.spec.agent, …) trains another, longer or with another seed",
+        "a run that is done is not trained further: pdrm.train(run.spec.task, run.spec.agent, …) trains another, longer or with another seed",
     ),
     **dict.fromkeys(("test", "score"), "run.evaluate(episodes=100)"),
     "render": "print(run.replay()), or run.film('film.gif')",
@@ -136,6 +136,25 @@ OF_DOMAINS = {
     **{name: f"env = pdrm.Task(domain, machine).env(k=1), then env.{name}" for name in ("reset", "step")},
     "save": "pdrm.domains.save_domain(domain, 'domain.npz')",
     "env": "pdrm.Task(domain, machine).env(k=1)",
+}
+OF_ROWS = {
+    name: f"rows.frame(), a pandas DataFrame, has it: rows.frame().{name}"
+    for name in (
+        *(
+            "to_csv",
+            "to_json",
+            "to_latex",
+            "to_markdown",
+            "to_numpy",
+            "to_dict",
+            "head",
+            "tail",
+            "columns",
+            "iloc",
+            "loc",
+        ),
+        *("groupby", "sort_values", "query", "describe", "plot", "pivot", "merge", "shape", "mean", "values"),
+    )
 }
 OF_STUDIES = {
     **dict.fromkeys(("frame", "failures", "notes"), "results = study.run(), or study.results() of what was run before"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.map_file import RULE, parse_map_file
 from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 Domain = FiniteDomain | WaterWorld
 DomainLike = Domain | str | os.PathLike[str]
-"""A domain, its name in the catalogue, or the path of a map or `.npz` file."""
+"""A domain, its name in the catalogue, the path of a map or `.npz` file, or a map's text, which has more than one line."""
 MachineLike = AnyMachine | str | os.PathLike[str]
 """A machine, the path of its file, its name in the catalogue (`./letter` where there is a file of the same name), or its text,
 which has more than one line or begins with a brace."""
@@ -75,9 +76,9 @@ class Task(Displayed, Explained):
     >>> Task("letter", "letter") == Task("letter"), Task("letter").success
     (True, ('u2',))
 
-    domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a `FiniteDomain` or a `WaterWorld`.
+    domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain` or a `WaterWorld`.
     machine: a name, a file, a text or a machine; None: the one that the domain comes with.
-    success: the final machine states that mean the task was achieved; none: those that some rule enters with a reward above 0, or
+    success: the final machine states that mean the task was achieved; none: those that a rule enters with a reward above 0, or
     all, if there is no such rule (for a machine of the catalogue, all but those that mean failure).
     folder: where relative paths start.
     """
@@ -118,6 +119,25 @@ class Task(Displayed, Explained):
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
+
+    def __str__(self) -> str:
+        """What it consists of, in a few lines."""
+        machine, domain, what = (
+            self.machine,
+            self.domain,
+            "pdrm.draw(task), or the task alone in a notebook, shows both",
+        )
+        size = (
+            "continuous"
+            if isinstance(domain, WaterWorld)
+            else f"{domain.states:,} states, {len(domain.actions)} actions"
+        )
+        events = f"{len(machine.events)} events, {len(machine.transitions)} rules"
+        return (
+            f"domain   {self.name}: {size}, episodes of up to {domain.step_limit:,} steps\n"
+            f"machine  {machine.name}: {len({*machine.states, *machine.final})} states, {events}\n"
+            f"success  {' or '.join(self.success) or 'no final state'}\n{what}"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and self._key == other._key
@@ -331,8 +351,8 @@ def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
-    """The final states that mean success: those given. By default those that some rule enters with a reward above 0; all, where
-    there is none; of the catalogue's machines, all but those that mean failure.
+    """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, where
+    there is no such rule; of the catalogue's machines, all but those that mean failure.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)
@@ -362,19 +382,17 @@ def _paper_domain(name: str) -> FiniteDomain:
 
 
 def _resolve_domain(given: object, folder: Path) -> Domain:
-    if isinstance(given, Task):
-        return given.domain
-    if isinstance(given, FiniteDomain):
-        return given
+    if isinstance(given, Task | FiniteDomain):
+        return given.domain if isinstance(given, Task) else given
     if isinstance(given, WaterWorld):
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
     if isinstance(given, str) and given in SIDES:
         return water_world(given)
     if isinstance(given, str) and "\n" in given:
-        fault = f"{_shorten(given)} is a text, and a domain is needed"
-        raise WrongKind(
-            fault, fix="a machine's text comes second: pdrm.Task(domain, text), or machine=text; a map is a file"
-        )
+        if RULE in given:
+            fix = "a machine's text comes second: pdrm.Task(domain, text), or machine=text"
+            raise WrongKind(f"{_shorten(given)} is a machine's text, and a domain is needed", fix=fix)
+        return parse_map_file(given, "map")
     if isinstance(given, str | os.PathLike):
         if given in paper_domains():
             return _paper_domain(str(given))

@@ -158,7 +158,9 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
         assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
-        assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "nothing").err  # the shell's words alone
+        assert "fix: name a run that is there, the last one: runs/other" in pdrm(command, "nothing").err
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "empty").err  # the shell's words alone
         assert "fix: the last one: " in outcome.err
         nearest = pdrm(command, "runs/othr").err
         assert nearest.startswith(
@@ -363,9 +365,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
     assert pdrm("agents", "cprn").code == 2
 
 
-TRAINED_FOR = (
-    "`ppo` is trained for so many steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
-)
+TRAINED_FOR = "`ppo` is trained for a number of steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ WRONG = [
     (("echo", "--agent", "ppo", "--set", "n_envs=2.5"), "n_envs is 2.5, but must be an integer"),
     (("echo", "--agent", "ppo", "--set", "learning_rate=nan"), "learning_rate is nan, but must be a number above 0"),
     (("echo", "--agent", "ppo", "--set", "depth=0"), "depth is 0"),
-    (("echo", "--agent", "sac"), "cannot choose the actions of `echo`"),
+    (("echo", "--agent", "sac"), "chooses continuous actions, and those of `echo` are numbered"),
     (("echo", "--agent", "ppo", "--k", "-1"), "k is `-1`"),
     (("nowhere", "--agent", "ppo"), "nowhere"),
 ]

@@ -1,7 +1,10 @@
 """Every error crosses from one process to another whole: workers raise them, the command reports them."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 from pdrm.errors import WARNINGS, BadSetting, PdrmError, SeveralErrors, Where, explanations
 
@@ -52,3 +55,39 @@ def test_several_errors_are_made_again():
 def test_several_errors_are_raised_again():
     several = SeveralErrors([BadSetting("one", fix="do"), BadSetting("other")])
     assert str(SeveralErrors(several)) == str(several)
+
+
+SCRIPT = """
+import pdrm
+
+CALLS = {
+    "given": lambda: pdrm.train("letter", pdrm.CpRM(k=50)),
+    "file": lambda: pdrm.load("nothing.pdrm"),
+    "agent": lambda: pdrm.PPO(k=-1),
+    "setting": lambda: pdrm.CpRM(gamma=1),
+    "watch": lambda: pdrm.train("letter", "q", episodes=100, watch=lambda _: pdrm.CpRM(k=-1)),
+}
+import sys
+CALLS[sys.argv[1]]()
+"""
+
+
+def test_a_script_ends_in_its_own_line_and_the_message(tmp_path):
+    """Neither the calls inside the package nor an error beneath are shown; those of a function that was given are."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+
+    def count_files(case, **more):
+        told = subprocess.run(
+            [sys.executable, "script.py", case],
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, **more},
+            capture_output=True,
+            text=True,
+        ).stderr
+        assert "error[E0" in told
+        return told.count("  File ")
+
+    assert [count_files(case) for case in ("given", "file", "agent", "setting")] == [2] * 4
+    assert count_files("watch") > 4
+    assert count_files("given", PDRM_TRACEBACK="full") > 4

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 import pdrm
-from pdrm.errors import BadSetting, BadStudy, CannotOpen, NotRecorded, PdrmError, UnknownMachine, UnknownStudy
+from pdrm.errors import (
+    BadSetting,
+    BadStudy,
+    CannotOpen,
+    NotRecorded,
+    PdrmError,
+    UnknownMachine,
+    UnknownStudy,
+    WrongKind,
+)
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper import recorded
@@ -142,6 +151,26 @@ def test_tasks_times_agents_times_seeds():
         spec.agent.learning_rate for panel, line, spec in study.runs() if line.name == "cprm" and panel.name == "letter"
     }
     assert named == {0.01}  # an agent by name has the paper's settings
+
+
+def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names_them():
+    rates = [pdrm.CpRM(k=1, learning_rate=rate) for rate in (0.1, 0.5)]
+    lines = Study("letter", [*rates, pdrm.CpRM(k=2), "q"], seeds=1).panels[0].lines
+    assert [line.name for line in lines] == ["cprm 1, learning_rate=0.1", "cprm 1, learning_rate=0.5", "cprm 2", "q"]
+    study = Study({"short": "letter", "long": pdrm.Task("maze-5x5")}, {"slow": rates[0], "fast": "cprm"}, seeds=1)
+    assert [(panel.name, panel.task.name) for panel in study.panels] == [("short", "letter"), ("long", "maze-5x5")]
+    assert [line.name for line in study.panels[0].lines] == ["slow", "fast"]
+    two = Study(["letter", pdrm.Task("letter", "letter-counting")], "q")
+    assert [panel.name for panel in two.panels] == ["letter, letter", "letter-counting, letter"]
+    with pytest.raises(BadStudy, match="called `cprm 1`"):
+        Study("letter", [pdrm.CpRM(), pdrm.CpRM()])
+
+
+def test_tasks_and_agents_that_changed_places_are_recognised():
+    for tasks, agents in (([pdrm.CpRM()], ["letter"]), ("letter", [pdrm.Task("letter")]), (pdrm.CpRM, "letter")):
+        with pytest.raises(WrongKind, match="stands among") as told:
+            Study(tasks, agents)
+        assert "pdrm.Study([task]" in told.value.fix
 
 
 def test_what_is_ours_alone_is_no_part_of_a_claim_and_not_run_unless_named():

@@ -1,12 +1,15 @@
 """The first Ctrl-C is said to be heard at once, and acts when it may; a second one acts at once."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
 
+import pdrm
 from pdrm.learning.run_loop import DeferredInterrupt
 
 
@@ -39,4 +42,18 @@ def test_a_script_that_is_stopped_ends_in_its_own_line_and_ours(tmp_path):
         assert said[-1].startswith("pdrm.errors.Interrupted: stopped")
         assert kept in said[-1]
         assert call in ended.stderr
-        assert ended.stderr.count("  File ") == 2, ended.stderr
+        assert ended.stderr.count("  File ") == 1, ended.stderr
+
+
+def test_a_script_without_a_folder_leaves_what_was_learnt(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pdrm\ndef stop(_):\n    raise KeyboardInterrupt\n"
+        'pdrm.train("letter", "q", k=1, episodes=300, test_every=100, watch=stop)\n'
+    )
+    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', ended.stderr)[1])
+    assert run.curve.at.tolist() == [100]
+    shutil.rmtree(run.folder.parent)
+    with pytest.raises(pdrm.PdrmError):
+        _ = run.curve

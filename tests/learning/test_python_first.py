@@ -14,6 +14,8 @@ from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadSetting, NotHere, TaskWarning, UnknownChoice, WrongKind
 from pdrm.learning.evaluation import Moment
 from pdrm.learning.replays import Replay
+from pdrm.learning.run import _announce
+from pdrm.learning.run_loop import RunSpec
 from pdrm.machines.configurations import Configuration
 
 TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
@@ -179,3 +181,10 @@ def test_how_to_has_every_command_in_python():
                 for part in path.split(".")[1:]:
                     thing = getattr(thing, part)
         assert "`" in calls or command in ("new", "bench", "reproduce", "claims", "doctor")
+
+
+def test_more_of_the_stack_than_there_ever_is_is_said(tmp_path, capsys):
+    """Where it costs something: a table has no more rows for it."""
+    for agent, said in ((pdrm.PPO(k=500), True), (pdrm.PPO(k=2), False), (pdrm.CpRM(k=500), False)):
+        _announce([pdrm.Run(RunSpec(pdrm.Task("paint"), agent, 0), tmp_path)])
+        assert ("never holds more than 6 symbols: k=6" in capsys.readouterr().err) == said

@@ -38,6 +38,7 @@ SMALLER = {
 NOT_RUN = {
     "make reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "make test": "runs this",
+    "pip install": "tests/test_wheel.py installs it",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
     "pdrm train echo --agent ppo": "tests/cli/test_train_deep.py runs it, for fewer steps",

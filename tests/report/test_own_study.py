@@ -38,6 +38,8 @@ def test_the_page_has_the_final_results_and_nothing_of_the_papers(folder):
     page = (folder / "index.html").read_text()
     assert "<h1>my study</h1>" in page
     assert page.count("95 % interval") >= 3
+    assert "mapped" not in page
+    assert "All: ." not in page
     assert "<td>a &amp; b</td><td>full</td>" in page
     assert re.search(r"\d of 2 \(\d+ %\)</td>", page)
     for word in ("dashed", "claims", "make reproduce"):

@@ -8,6 +8,7 @@ events: the paper's mazes and DeliverWorld are such domains, and so is a user's 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -26,6 +27,7 @@ from pdrm.errors import (
     UnreachablePlace,
     Where,
     WrongKind,
+    check_words,
     explain_arguments,
 )
 from pdrm.files import read_bytes
@@ -157,7 +159,7 @@ def _where(lines: Sequence[tuple[int, str]], cell: Cell, file: str) -> Where:
 def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
     if not lines:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
-    width = len(lines[0][1])
+    width = Counter(len(line) for _, line in lines).most_common(1)[0][0]
     if max(width, len(lines)) > LARGEST:
         fault = f"{file} has {len(lines)} rows and {width} columns; {LARGEST} is the most"
         raise TooLarge(fault, where=_where(lines, (0, 0), file))
@@ -165,7 +167,7 @@ def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
         if len(line) != width:
             place = _where(lines, (row, min(width, len(line))), file)
             fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
-            raise RaggedMap(f"this row has {len(line)} characters and the first has {width}", where=place, fix=fix)
+            raise RaggedMap(f"this row has {len(line)} characters and most have {width}", where=place, fix=fix)
 
 
 def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str) -> None:
@@ -177,6 +179,19 @@ def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str
 
 
 # --- The domain of a map
+
+
+GRID_OPTIONS = (
+    "start",
+    "step_limit",
+    "directions",
+    "standing",
+    "bump",
+    "step_reward",
+    "slip",
+    "start_labels",
+    "more_events",
+)
 
 
 @explain_arguments
@@ -209,6 +224,7 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
     """
+    check_words("grid_domain", words, (*OptionalFields.__annotations__, *GRID_OPTIONS))
     if isinstance(grid, str):
         grid = parse_map(grid, places={*places, *start}, start=start)
     elif not isinstance(grid, GridMap):

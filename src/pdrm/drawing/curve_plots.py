@@ -74,7 +74,7 @@ class CurveLine:
     high: Numbers
     """[T] each."""
     scaled: bool = False
-    """Whether returns are mapped to [-1, 1]."""
+    """Whether returns are normalised to [-1, 1]."""
     key: str = ""
     """Lines of equal keys are drawn in one colour; nothing: the name is the key."""
     dashed: bool = False
@@ -185,7 +185,7 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     axes.set_xlabel(f"training {unit}", color=INK)
     if unit == "timesteps":
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_ylabel("return of the test, mapped to [−1, 1]" if scaled else "return of the test", color=INK)
+    axes.set_ylabel("return of the test, normalised to [−1, 1]" if scaled else "return of the test", color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
     axes.set_xlim(0, max(int(line.at[-1]) for line in lines))

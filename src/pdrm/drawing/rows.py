@@ -3,11 +3,15 @@ installed. Each row is made when it is asked for: a learnt table may have millio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from pdrm.drawing.markup import Markup, html, join, number, table
-from pdrm.errors import MissingPackage
+from pdrm.errors import MissingPackage, NotHere, did_you_mean
+from pdrm.habits import OF_ROWS, Explained
+from pdrm.machines.configurations import Run as WordRun
+from pdrm.machines.guards import label_text
 
 SHOWN = 20
 """Rows that are shown or printed; the others are counted."""
@@ -22,14 +26,27 @@ class Row(Protocol):
 R_co = TypeVar("R_co", bound=Row, covariant=True)
 
 
-class Rows(Sequence[R_co]):
-    """So many rows, each made from its number, and notes that are shown below them.
+def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    """A pandas `DataFrame` of rows, or of columns by their names."""
+    try:
+        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError as error:
+        fix = "pip install pandas, or go through the values as they are"
+        raise MissingPackage("a frame needs the package pandas", fix=fix) from error
+    return pandas.DataFrame(records)
+
+
+class Rows(Sequence[R_co], Explained):
+    """So many rows, each made from its number, and notes that are shown below them. A name gives a column.
 
     >>> from pdrm.learning.run import train
     >>> rows = train("letter", "q", k=1, episodes=200).policy.table()
-    >>> len(rows), rows[0].machine_state, rows[0].stack
-    (104, 'u0', ('#',))
+    >>> len(rows), rows[0].machine_state, rows[0].stack, len(rows["stack"])
+    (104, 'u0', ('#',), 104)
     """
+
+    _called: ClassVar[str] = "tables"
+    _habits: ClassVar[Mapping[str, str]] = OF_ROWS
 
     def __init__(self, count: int, make: Callable[[int], R_co], notes: Sequence[str] = ()) -> None:
         self._count, self._make, self._notes = count, make, tuple(notes)
@@ -41,7 +58,11 @@ class Rows(Sequence[R_co]):
     def __getitem__(self, place: int) -> R_co: ...
     @overload
     def __getitem__(self, place: slice) -> Rows[R_co]: ...
-    def __getitem__(self, place: int | slice) -> R_co | Rows[R_co]:
+    @overload
+    def __getitem__(self, place: str) -> list[Any]: ...
+    def __getitem__(self, place: int | slice | str) -> R_co | Rows[R_co] | list[Any]:
+        if isinstance(place, str):
+            return self._column(place)
         if isinstance(place, slice):
             chosen = range(self._count)[place]
             return Rows(len(chosen), lambda number: self._make(chosen[number]))
@@ -49,12 +70,13 @@ class Rows(Sequence[R_co]):
 
     def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
         """The rows as a pandas `DataFrame`."""
-        try:
-            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        except ImportError as error:
-            fix = "pip install pandas, or go through the rows as they are"
-            raise MissingPackage("a frame needs the package pandas", fix=fix) from error
-        return pandas.DataFrame.from_records([row.record() for row in self])
+        return make_frame([row.record() for row in self])
+
+    def _column(self, name: str) -> list[Any]:
+        records = [row.record() for row in self]
+        if records and name not in records[0]:
+            raise NotHere(f"the table has no column `{name}`", fix=did_you_mean(name, records[0]))
+        return [record.get(name) for record in records]
 
     def __repr__(self) -> str:
         return f"<{self._count:,} rows>"
@@ -84,6 +106,16 @@ class Rows(Sequence[R_co]):
 
     def _count_others(self) -> list[str]:
         return [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
+
+
+def frame_word(run: WordRun[Any]) -> Any:  # noqa: ANN401 - as above
+    """What a machine did with a word, as a frame: a row for the start and one for each label; its stack top first, or its counters."""
+    records = []
+    for place, step in enumerate(run.steps):
+        there = asdict(step.after)
+        label = None if step.label is None else label_text(step.label)
+        records.append({"step": place, "label": label, **there, "reward": float(step.reward)})
+    return make_frame(records)
 
 
 def _write(value: object) -> str:

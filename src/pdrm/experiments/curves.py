@@ -82,11 +82,11 @@ class Curves:
 
     @property
     def normalised(self) -> Numbers:
-        """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1."""
+        """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1; nan where these are not known."""
         return 2 * (self.returns - self.lowest) / (self.highest - self.lowest) - 1
 
     def to_plot(self) -> CurveLine:
-        """The line of a plot: medians and quartiles over the seeds, mapped to [-1, 1] where the range of returns is known."""
+        """The line of a plot: medians and quartiles over the seeds, normalised to [-1, 1] where the range of returns is known."""
         from pdrm.drawing.curve_plots import CurveLine  # noqa: PLC0415 - matplotlib is loaded when something is drawn
 
         band = self.quartiles(self.normalised if self.scaled else self.returns)

@@ -7,7 +7,7 @@ it, and a study that is changed only runs what is new in it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from math import inf, nan
 from numbers import Real
@@ -68,12 +68,26 @@ class Line:
         """The agent's name."""
         return self.agent if isinstance(self.agent, str) else self.agent.name
 
-    @classmethod
-    def of(cls, agent: str | Agent) -> Line:
-        """The line of an agent, named after it: `cprm`, or `cprm 1` where its settings are given."""
-        if isinstance(agent, str):
-            return cls(name=agent, agent=agent)
-        return cls(name=f"{check_agent(agent).name} {agent.k}", agent=agent)
+
+def name_agents(agents: Sequence[str | Agent]) -> list[str]:
+    """What lines are called after their agents: `cprm`, or `cprm 1` where settings are given; where that is not enough, with what
+    differs.
+
+    >>> from pdrm.learning.agents import CpRM, QLearning
+    >>> name_agents(["q", QLearning(k=2), CpRM(learning_rate=0.1), CpRM(learning_rate=0.5)])
+    ['q', 'q 2', 'cprm 1, learning_rate=0.1', 'cprm 1, learning_rate=0.5']
+    """
+    names = [one if isinstance(one, str) else f"{check_agent(one).name} {one.k}" for one in agents]
+    alike = {name: [one for one, other in zip(agents, names, strict=True) if other == name] for name in names}
+    return [f"{name}{_describe_difference(one, alike[name])}" for one, name in zip(agents, names, strict=True)]
+
+
+def _describe_difference(agent: str | Agent, alike: Sequence[str | Agent]) -> str:
+    """The settings of an agent in which some of these differ; nothing where none does."""
+    if isinstance(agent, str):
+        return ""
+    names = [one.name for one in fields(agent) if len({getattr(other, one.name) for other in alike}) > 1]
+    return "".join(f", {name}={getattr(agent, name)}" for name in names)
 
 
 @explain_arguments
@@ -98,7 +112,7 @@ class Panel:
     machine: MachineLike | None = None
     """A machine, its text, the path of its file, or its name in the catalogue; None: the one that the domain comes with."""
     success: str | tuple[str, ...] = ()
-    """The final machine states that mean the task was achieved; none given: all of them."""
+    """The final machine states that mean the task was achieved; none given: as `Task` has it."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For all lines, unless a line says otherwise."""
     _task: list[Task] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -125,9 +139,11 @@ class Panel:
 
     @property
     def heading(self) -> str:
-        """Its title; without one its name, after that of the machine where it is not the domain's own."""
-        machine = "" if self.title or self.task.text is None else self.task.machine.name
-        return self.title or (self.name if machine in ("", self.name) else f"{machine}, {self.name}")
+        """Its title; without one its name, after that of the machine where it is only the domain's name, and the machine another."""
+        if self.title or self.name != self.task.name or self.task.text is None:
+            return self.title or self.name
+        machine = self.task.machine.name
+        return self.name if machine == self.name else f"{machine}, {self.name}"
 
     def line(self, name: str) -> Line:
         """The line of this name."""
@@ -144,6 +160,16 @@ class Panel:
         """The runs of a line, one per seed."""
         agent = self.agent(line)
         return [RunSpec(self.task, agent, seed) for seed in seeds]
+
+
+def name_tasks(tasks: Sequence[Task]) -> list[str]:
+    """What panels are called after their tasks: by the domain; where that is not enough, with the machine.
+
+    >>> name_tasks([Task("letter"), Task("maze-5x5"), Task("letter", "letter-counting")])
+    ['letter, letter', 'maze-5x5', 'letter-counting, letter']
+    """
+    names = [task.name for task in tasks]
+    return [f"{task.machine.name}, {task.name}" if names.count(task.name) > 1 else task.name for task in tasks]
 
 
 @cache
@@ -170,5 +196,7 @@ def check_distinct(what: str, found: list[str]) -> None:
     """Raise unless there are some, all named and all differently."""
     if not found:
         raise BadStudy(f"there are no {what}", fix="give at least one")
-    if not all(found) or len(set(found)) < len(found):
-        raise BadStudy(f"the {what} are called {found}", fix="give each a name of its own")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if not all(found) or twice is not None:
+        fault = f"one of the {what} has no name" if twice is None else f"two of the {what} are called `{twice}`"
+        raise BadStudy(fault, fix="leave one out, or give each a name of its own")

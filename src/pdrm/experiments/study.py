@@ -17,9 +17,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, explain_arguments
+from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, WrongKind, explain_arguments
 from pdrm.experiments.curves import Curves, curves_of
-from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts
+from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
@@ -48,8 +48,9 @@ TEN_SEEDS = tuple(range(10))
 class Study(Explained):
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
-    tasks: tasks, or domains that come with a machine (themselves, names or files); one or several. agents: settings such as
-    `CpRM(k=1)`, or names; one or several. seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
+    tasks: tasks, or domains that come with a machine (themselves, names or files). agents: settings such as `CpRM(k=1)`, or names.
+    Of either one, a list, or a dictionary with what the tables and plots call them, such as `{"slow": CpRM(learning_rate=0.1)}`.
+    seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
     settings: of all agents, such as `{"k": 1, "episodes": 500}`. name, title: as its folder and its page call it. panels: in place of
     tasks and agents. `run` runs it, `plot`, `table` and `report` show what came out.
 
@@ -61,10 +62,11 @@ class Study(Explained):
 
     _called: ClassVar[str] = "studies"
     _habits: ClassVar[Mapping[str, str]] = OF_STUDIES
-    tasks: Task | DomainLike | Sequence[Task | DomainLike] = ()
-    """Tasks, or domains that come with a machine: themselves, their names or files; one or several."""
-    agents: Agent | str | Sequence[Agent | str] = ()
-    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one or several."""
+    tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
+    """Tasks, or domains that come with a machine: themselves, their names or files; one, several, or several by name."""
+    agents: Agent | str | Sequence[Agent | str] | Mapping[str, Agent | str] = ()
+    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one, several, or
+    several by name."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """How many (0, 1, …), or which."""
@@ -89,16 +91,25 @@ class Study(Explained):
             fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
         if not self.panels:
-            lines = tuple(Line.of(agent) for agent in _list(self.agents))
-            tasks = [self._task(task) for task in _list(self.tasks)]
-            made = (Panel(name=one.name, domain=one, lines=lines, settings=dict(self.settings)) for one in tasks)
-            object.__setattr__(self, "panels", tuple(made))
+            object.__setattr__(self, "panels", self._make_panels())
             for panel, line in self.lines():
                 panel.agent(line)  # which refuses an agent or a setting that there is not
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
         object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
+
+    def _make_panels(self) -> tuple[Panel, ...]:
+        """A panel for each task, with a line for each agent, called as they are given or after what they are."""
+        given, agents = _list(self.tasks), _list(self.agents)
+        _check_places(given, agents)
+        tasks = [self._task(task) for task in given]
+        own = name_agents(agents)  # which refuses what is no agent
+        lines = tuple(
+            Line(name=name, agent=agent) for name, agent in zip(_names(self.agents) or own, agents, strict=True)
+        )
+        panels = zip(_names(self.tasks) or name_tasks(tasks), tasks, strict=True)
+        return tuple(Panel(name=name, domain=task, lines=lines, settings=dict(self.settings)) for name, task in panels)
 
     def _task(self, given: Task | DomainLike) -> Task:
         """A task, with the study's machine and success in place of its own."""
@@ -161,7 +172,8 @@ class Study(Explained):
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
         folder: where to; None: one that is named after the study. Several studies may share a folder: its tables have all of them.
-        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: where a bar would be seen.
+        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: on a terminal
+        and in a notebook.
         """
         return run_study(self, self._place(folder), workers, progress=progress)
 
@@ -196,7 +208,23 @@ class Study(Explained):
 
 def _list(given: Any) -> Sequence[Any]:  # noqa: ANN401 - tasks or agents
     """One, or several."""
+    if isinstance(given, Mapping):
+        return tuple(given.values())
     return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+
+
+def _names(given: object) -> list[str]:
+    """What the tasks or agents are called, where that is said."""
+    return list(given) if isinstance(given, Mapping) else []
+
+
+def _check_places(tasks: Sequence[object], agents: Sequence[object]) -> None:
+    """Refuse agents in the place of the tasks, and tasks in that of the agents."""
+    for one, wrong in (*((task, Agent) for task in tasks), *((agent, Task) for agent in agents)):
+        if isinstance(one, wrong) or (isinstance(one, type) and issubclass(one, wrong)):
+            what, place = ("an agent", "tasks") if wrong is Agent else ("a task", "agents")
+            fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
+            raise WrongKind(f"{one!r} is {what}, and stands among the {place}", fix=fix)
 
 
 # --- Running studies
@@ -221,6 +249,31 @@ class ResultRow(NamedTuple):
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
         return self._asdict()
+
+
+class CurveRow(NamedTuple):
+    """A test of a run: means over its episodes."""
+
+    study: str
+    panel: str
+    line: str
+    agent: str
+    k: int | str
+    ours: str
+    """Whether it is not in the paper: yes or no."""
+    seed: int
+    at: int
+    """Training before it, in the agent's unit."""
+    mean_return: float
+    """`return` in `curves.csv`, and in a frame."""
+    normalised: float
+    """From -1, the lowest return that the task allows, to 1, the highest; nan where the domain does not give them."""
+    steps: float
+    success: float
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return dict(zip(CURVE_COLUMNS, self, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -248,7 +301,7 @@ class Results:
         def make(number: int) -> ResultRow:
             study, curves = self.lines[number]
             low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-            panel, line, done = curves.panel.heading, curves.line.name, int(curves.at[-1])
+            panel, line, done = curves.panel.name, curves.line.name, int(curves.at[-1])
             success = float(curves.final_success.mean())
             return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
 
@@ -262,6 +315,16 @@ class Results:
     def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
+
+    def curves(self) -> Rows[CurveRow]:
+        """A row for each test of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
+        plot."""
+        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+
+        rows = [
+            CurveRow(*_describe_line(study, curves), *row) for study, curves in self.lines for row in _curves(curves)
+        ]
+        return Rows(len(rows), rows.__getitem__)
 
     @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
@@ -312,8 +375,8 @@ def run_study(
 ) -> Results:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    progress: whether to show how it goes; None: where a bar would be seen. Lines that no seed achieves are named at the end, unless it
-    is False.
+    progress: whether to show how it goes; None: on a terminal and in a notebook. Lines that no seed achieves are named at the end,
+    unless it is False.
 
     What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
     others go on; `NotRecorded` if all of them fail and nothing is recorded.
@@ -393,17 +456,20 @@ def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(columns)
         for study, curves in lines:
-            panel, line = curves.panel, curves.line
-            about = (
-                study.name,
-                panel.name,
-                line.name,
-                line.agent_name,
-                panel.agent(line).k,
-                "yes" if line.ours else "no",
-            )
-            table.writerows([*about, *row] for row in rows(curves))
+            about = _describe_line(study, curves)
+            table.writerows([*about, *map(_write, row)] for row in rows(curves))
         write_atomically(folder / name, text.getvalue().encode())
+
+
+def _describe_line(study: Study, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
+    """The columns that both tables begin with."""
+    panel, line = curves.panel, curves.line
+    ours = "yes" if line.ours else "no"
+    return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
+
+
+def _write(value: float) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _curves(curves: Curves) -> Iterator[list[Any]]:
@@ -411,15 +477,15 @@ def _curves(curves: Curves) -> Iterator[list[Any]]:
     means = [values.mean(axis=2) for values in (curves.returns, curves.normalised, curves.steps, curves.success)]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
-            yield [seed, at, *(f"{values[s, t]:.9g}" for values in means)]
+            yield [seed, at, *(float(values[s, t]) for values in means)]
 
 
 def _summary(curves: Curves) -> Iterator[list[Any]]:
-    raw, mapped = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
+    raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
     for t, at in enumerate(curves.at.tolist()):
-        values = [*(part[t] for part in (*raw, *mapped)), interquartile_mean(scores[:, t]), success[t]]
-        yield [len(curves.seeds), at, *(f"{value:.9g}" for value in values)]
+        values = [*(part[t] for part in (*raw, *normalised)), interquartile_mean(scores[:, t]), success[t]]
+        yield [len(curves.seeds), at, *map(float, values)]
 
 
 # --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.

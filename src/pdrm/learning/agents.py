@@ -95,7 +95,7 @@ class Tabular(Agent):
         Agent.__post_init__(self)
         if self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
-            raise bad_setting(self, "epsilon_least", self.epsilon_least, wanted, f"{self.epsilon}")
+            raise bad_setting(self, "epsilon_least", self.epsilon_least, wanted, self.epsilon)
 
     @property
     def total(self) -> int:
@@ -254,7 +254,7 @@ class Hierarchical(Tabular):
         Tabular.__post_init__(self)
         if self.r_minus >= self.r_plus:
             wanted = f"less than r_plus, which is {self.r_plus!r}"
-            raise bad_setting(self, "r_minus", self.r_minus, wanted, f"{self.r_plus - 1.0!r}")
+            raise bad_setting(self, "r_minus", self.r_minus, wanted, self.r_plus - 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +289,7 @@ class Summary(Agent):
                 f"agent `{self.name}` sees the whole stack, not {self.k} symbols", fix='k="full" (--k full)'
             )
         if not self.discount < 1:
-            raise bad_setting(self, "discount", self.discount, "a number from 0 to below 1", "0.99")
+            raise bad_setting(self, "discount", self.discount, "a number from 0 to below 1", 0.99)
 
     @property
     def total(self) -> int:
@@ -427,7 +427,7 @@ class RecurrentPPO(PPO):
     lstm_hidden_size: int = 256
     """Units of each LSTM."""
     sequence_length: int = 16
-    """Ours: gradients flow back through so many steps (in sb3-contrib through as many as a batch holds). It divides
+    """Ours: through how many steps gradients flow back (in sb3-contrib through as many as a batch holds). It divides
     `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
@@ -454,7 +454,7 @@ class OffPolicy(Deep):
     gradient_steps: int = 1
     """Updates then."""
     n_steps: int = 1
-    """Rewards of so many steps are summed, discounted, before a value is trusted."""
+    """Over how many steps rewards are summed, discounted, before a value is trusted."""
     counterfactuals: int | None = 0
     """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM); None: 8, or none
     where rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep."""
@@ -710,9 +710,13 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if count > MOST_SEEDS:
         raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as seeds=5 (--seeds 5)")
     found = tuple(range(several) if isinstance(several, int) else several)
-    if not found or not all(type(seed) is int and seed >= 0 for seed in found) or len(set(found)) < len(found):
+    if not found or not all(type(seed) is int and seed >= 0 for seed in found):
         fix = "give a number of seeds, such as seeds=5 (--seeds 5), or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
+    if len(set(found)) < len(found):
+        twice = next(seed for seed in found if found.count(seed) > 1)
+        fault = f"the seeds are {seeds!r}: {twice} is among them twice, and its runs would be the same"
+        raise BadStudy(fault, fix=f"leave one out: seeds={sorted(set(found))}")
     return found
 
 

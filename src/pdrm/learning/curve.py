@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,10 @@ class Test:
     returns: npt.NDArray[np.float64]  # [E]
     steps: npt.NDArray[np.int64]  # [E]
     ends: npt.NDArray[np.str_]  # [E]
+
+    def settle(self) -> Test:
+        """The test of a network, with returns as they would be but for its single precision."""
+        return replace(self, returns=settle_returns(self.returns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +63,22 @@ class Curve:
     def final_return(self) -> float:
         """The mean return of the last test."""
         return float(self.returns[-1].mean())
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """The curve as a pandas `DataFrame`, with a row for each episode of a test and the columns of `curve.csv`: the training before
+        the test, the number of the episode, its return and length, and the machine state in which it ended."""
+        from pdrm.drawing.rows import make_frame  # noqa: PLC0415 - learning does not draw
+
+        episodes = self.returns.shape[1] if len(self) else 0
+        columns = (
+            np.repeat(self.at, episodes),
+            np.tile(np.arange(episodes), len(self)),
+            self.returns,
+            self.steps,
+            self.ends,
+        )
+        names = (UNITS[self.unit], *COLUMNS)
+        return make_frame({name: column.ravel() for name, column in zip(names, columns, strict=True)})
 
     def text(self) -> str:
         """The curve's file."""
@@ -124,14 +145,24 @@ def read_tests(arrays: Arrays, times: Sequence[int], names: Sequence[str]) -> li
     return [Test(int(when), *rest) for when, *rest in zip(at, returns, steps, ends, strict=True)]
 
 
+def settle_returns(returns: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Returns without what single precision, in which networks add up, has done to them: those that are short numbers but for that.
+
+    >>> settle_returns([-7.99999, 100005.0, 0.91000003, 0.123456789]).tolist()
+    [-8.0, 100005.0, 0.91, 0.123456789]
+    """
+    given = np.asarray(returns, np.float64)
+    short = np.array([float(f"{value:.4g}") for value in given.ravel().tolist()]).reshape(given.shape)
+    return np.where(abs(short - given) <= 2e-6 * abs(given), short, given)
+
+
 def format_return(value: float) -> str:
-    """A return for people. Networks add up in single precision: what is a short number but for that is shown as it.
+    """A return for people.
 
     >>> [format_return(value) for value in (-7.99999, 100005.0, 0.123456789, 0.0)]
     ['-8', '100005', '0.123457', '0']
     """
-    short = float(f"{value:.4g}")
-    return f"{short if abs(short - value) <= 2e-6 * abs(value) else value:g}"
+    return f"{float(settle_returns(value)):g}"
 
 
 def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
+from pdrm.errors import NotHere, did_you_mean
 from pdrm.learning.curve import format_return
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
@@ -28,11 +29,25 @@ ENDED, CUT_OFF = "ended in ", "cut off in "
 
 
 class Evaluation(dict[str, Any]):
-    """What `Run.evaluate` found: a dictionary, which a notebook shows in a few lines.
+    """What `Run.evaluate` found: a dictionary, whose entries are attributes, too, and which a notebook shows in a few lines.
 
-    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "cut off in up": 1})
+    >>> found = Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "cut off in up": 1})
+    >>> found
     <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, cut off in up: 1>
+    >>> found["success"], found.success
+    (0.5, 0.5)
     """
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - it raises
+        raise NotHere(f"an evaluation has no `{name}`", fix=did_you_mean(str(name), self))
+
+    if not TYPE_CHECKING:  # type checkers take an entry for what it may be
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of any kind
+            """An entry; names with underscores are what programs ask for."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return self[name]
 
     def lines(self) -> list[str]:
         """How the episodes ended, each way with its number."""
@@ -51,9 +66,15 @@ class Evaluation(dict[str, Any]):
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import table  # noqa: PLC0415 - evaluating does not draw
 
-        heads = ["episodes", "mean return", "mean length", "success", "how they ended"]
-        row = [str(self["episodes"]), format_return(self["mean_return"]), f"{self['mean_steps']:g}"]
-        return table(heads, [[*row, f"{self['success']:.0%}", ", ".join(self.lines())]], range(4))
+        heads, row = ["episodes", "mean return"], [str(self["episodes"]), format_return(self["mean_return"])]
+        if "mean_discounted_return" in self:
+            heads, row = (
+                [*heads, f"discounted by {self['discount']:g}"],
+                [*row, f"{self['mean_discounted_return']:.6g}"],
+            )
+        heads += ["mean length", "success", "how they ended"]
+        row += [f"{self['mean_steps']:g}", f"{self['success']:.0%}", ", ".join(self.lines())]
+        return table(heads, [row], range(len(heads) - 1))
 
 
 def discount_rewards(moments: Sequence[Moment], discount: float) -> float:

@@ -47,7 +47,7 @@ from pdrm.learning.agents import (
     read_agent,
     resolve_seeds,
 )
-from pdrm.learning.curve import Curve, find_successes, format_return
+from pdrm.learning.curve import Curve, find_successes, format_return, settle_returns
 from pdrm.learning.run_loop import (
     CHECKPOINT,
     CURVE,
@@ -62,11 +62,13 @@ from pdrm.learning.run_loop import (
     execute,
     is_done,
     no_run,
+    read_curve_so_far,
     read_json,
     read_progress,
     read_spec,
 )
-from pdrm.learning.settings import Agent, check_agent, check_known
+from pdrm.learning.settings import Agent, check_agent, check_count, check_known
+from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.progress import is_shown, say, show_progress
 from pdrm.task import MachineLike, Task, tuple_of
 
@@ -98,16 +100,30 @@ class Run(Explained):
     """Where its files are."""
 
     def __repr__(self) -> str:
-        spec, state = self.spec, "trained" if self.done else "not finished"
+        spec, state = self.spec, "trained" if self.done else self._describe_progress()
         with suppress(PdrmError):  # a damaged folder is said where it is read
+            if self._tested:
+                state += f", return {format_return(self.curve.final_return)}"
+            if self._tested and self.warning is None and spec.task.success:
+                state += f", success {find_successes(self.curve.ends[-1], spec.task.success).mean():.0%}"
             state += "" if self.warning is None else f", but {self.warning.message}"
         return f"<Run of {spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}: {state}>"
+
+    def _describe_progress(self) -> str:
+        """How far a run is that is not done."""
+        found = read_progress(self.folder) if self._tested else {}
+        return f"not finished, {found['done'] / found['total']:.0%} trained" if found else "not finished"
+
+    @property
+    def _tested(self) -> bool:
+        """Whether a test was kept: it is done, or was stopped after one."""
+        return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
 
         said = html("p", repr(self).strip("<>"))
-        if not self.done:
+        if not self._tested:
             return said
         said += html("p", self._describe_last_test())
         said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
@@ -146,7 +162,9 @@ class Run(Explained):
 
     @property
     def curve(self) -> Curve:
-        """Its tests."""
+        """Its tests; of a run that was stopped, those until then."""
+        if not self.done:
+            return read_curve_so_far(self.folder, self.spec.agent.unit)
         path, result = self.folder / CURVE, self.folder / RESULT
         fix = f"remove {self.folder} and run again"
         try:
@@ -218,16 +236,16 @@ class Run(Explained):
         """
         from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
 
-        for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise BadSetting(f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={least}")
+        check_count("episodes", episodes, 1)
+        check_count("seed", seed, 0)
         discount = float(self.spec.agent.discount)
         if self.spec.agent.deep:
             returns, worth, steps, ends, cut, more = self._play(episodes, seed)
         else:
             trained, rng = self._trained(), np.random.default_rng(seed)
             runs = [list(trained.episode(rng)) for _ in range(episodes)]
-            returns, steps = [sum(moment.reward for moment in run) for run in runs], [len(run) - 1 for run in runs]
+            paid = [sum(moment.reward for moment in run) for run in runs]
+            returns, steps = settle_returns(paid).tolist(), [len(run) - 1 for run in runs]
             ends, more = [run[-1].configuration.state for run in runs], {}
             worth = float(np.mean([discount_rewards(run, discount) for run in runs]))
             cut = [trained.was_cut_off(run[-1]) for run in runs]
@@ -339,7 +357,7 @@ class Run(Explained):
         worth = float(np.asarray(learner.played.discounted, np.float64).mean())
         short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
         columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
-        return test.returns.tolist(), worth, *columns, {"cut_off": int(full.sum())}
+        return settle_returns(test.returns).tolist(), worth, *columns, {"cut_off": int(full.sum())}
 
 
 MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
@@ -356,7 +374,6 @@ class RunRow(NamedTuple):
     """The mean of its episodes."""
     success: float
     """The share of them that achieved the task."""
-    folder: str
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
@@ -403,7 +420,7 @@ class Runs(list[Run], Explained):
             run = self[number]
             curve, success = run.curve, run.spec.task.success
             share = float(find_successes(curve.ends[-1:], success).mean())
-            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share, str(run.folder))
+            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share)
 
         return Rows(len(self), make)
 
@@ -577,8 +594,8 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
     for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
     on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
-    goes; None: where a bar would be seen. settings: of the agent. Warns (`NeverSucceeded`) if none of the last tests succeeds
-    (of a table: from 300 episodes on).
+    goes; None: on a terminal and in a notebook. settings: of the agent. Warns (`NeverSucceeded`) if none of the last tests succeeds
+    (of a table: from 300 episodes on). Ctrl-C stops after the next test, and says where what was learnt is; the same call goes on.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
@@ -592,13 +609,17 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
         given = Task(task, own, success=tuple_of(success) if success or machine is not None else task.success)
     called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
     chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        several: object = seed
-        fix = f"seeds={list(several)}, for several runs" if isinstance(several, Sequence) else "seed=0"
-        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix=fix)
+    several: object = seed
+    if isinstance(several, list | tuple | range):
+        raise BadSetting(
+            f"the seed is {seed!r}, but must be one integer", fix=f"seeds={list(several)}, for several runs"
+        )
+    check_count("seed", seed, 0)
     from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
 
     warn_of_tasks(given)
+    if chosen.deep:
+        RunSpec(given, chosen, seed).check()  # before a bar says that something is compiled
     if seeds is None:
         return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
     if seed:
@@ -631,8 +652,9 @@ def _describe_test(status: Status) -> str:
     if success := status.spec.task.success:
         said += [f"achieved {find_successes(status.test.ends, success).mean():.0%}"]
     for name, value in status.facts.items():
-        called = "stack overflows" if name == "cut_off" else name
-        said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
+        if name != "cut_off" or value:
+            called = "stack overflows" if name == "cut_off" else name
+            said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
     return "  ".join(said)
 
 
@@ -641,9 +663,10 @@ def _train_all(
 ) -> list[Run]:
     """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
     runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
+    temporary = [_remove_with(run) for run in runs if folder is None]
     shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
-    if shown and len(left) < len(runs):
-        say("\n".join(f"was trained before: {run.folder}" for run in runs if run.done))
+    if shown:
+        _announce(runs)
     groups = [left] if chosen.deep else [[run] for run in left]
     with show_progress(chosen.total * len(groups), chosen.unit, quiet=not shown or not left) as update:
 
@@ -666,18 +689,40 @@ def _train_all(
             for place, group in enumerate(groups):
                 train_group(group, place * chosen.total)
         except KeyboardInterrupt:
-            raise Interrupted(_describe_kept(runs, temporary=folder is None)) from None
+            raise Interrupted(_keep_stopped(runs, temporary)) from None
     _warn_of_failure(runs)
     return runs
 
 
+def _announce(runs: Sequence[Run]) -> None:
+    """Say which runs are done already, and where a network is shown more of the stack than there ever is."""
+    for run in runs:
+        if run.done:
+            say(f"was trained before: {run.folder}")
+    task, agent = runs[0].spec.task, runs[0].spec.agent
+    if agent.deep and isinstance(agent.k, int) and agent.k > 1:
+        height = highest_stack(task.pushdown, int(task.domain.step_limit) + 1, agent.k)
+        if height < agent.k:
+            said = f"the stack of `{task.machine.name}` never holds more than {height} symbols"
+            say(f"{said}: k={max(1, height)} shows the same as k={agent.k}, to a smaller network")
+
+
+_STOPPED: dict[str, Path] = {}
+"""Where runs are that were stopped and have no folder of the user's, by their ids: the same call goes on there."""
+
+
 def _place_run(spec: RunSpec, folder: str | os.PathLike[str] | None) -> Run:
-    """The run in its own folder; None: in a temporary one, which lasts as long as the run."""
-    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-    run = Run(spec, root / spec.name)
-    if folder is None:
-        weakref.finalize(run, shutil.rmtree, root, ignore_errors=True)
-    return run
+    """The run in its own folder; None: in a temporary one, where it was stopped if it was."""
+    if folder is not None:
+        return Run(spec, Path(folder) / spec.name)
+    before = _STOPPED.pop(spec.id, None)
+    root = before if before is not None and before.exists() else Path(tempfile.mkdtemp(prefix="pdrm-"))
+    return Run(spec, root / spec.name)
+
+
+def _remove_with(run: Run) -> weakref.finalize[..., Run]:
+    """Have a temporary folder removed when its run is no longer used."""
+    return weakref.finalize(run, shutil.rmtree, run.folder.parent, ignore_errors=True)
 
 
 def _warn_of_failure(runs: Sequence[Run]) -> None:
@@ -698,11 +743,16 @@ def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
     return done, f"going on from {done / found[0]['total']:.0%}"
 
 
-def _describe_kept(runs: Sequence[Run], *, temporary: bool) -> str:
-    """What is left of runs that were stopped."""
-    kept = [run.folder for run in runs if run.done or (run.folder / CHECKPOINT).exists()]
-    if temporary:
-        return 'stopped; nothing was kept: with folder="runs" the same line would go on from there'
+def _keep_stopped(runs: Sequence[Run], temporary: Sequence[weakref.finalize[..., Run]]) -> str:
+    """Keep runs that were stopped, also where their folders would be removed; returns what to say of it."""
+    kept = [run for run in runs if run._tested]
     if not kept:
         return "stopped before the first test: there is nothing to keep"
-    return f"stopped; what was learnt is in {', '.join(map(str, kept))}: the same line goes on from there"
+    if not temporary:
+        return f"stopped; what was learnt is in {', '.join(str(run.folder) for run in kept)}: the same line goes on from there"
+    for removal in temporary:
+        removal.detach()
+    _STOPPED.update((run.spec.id, run.folder.parent) for run in kept)
+    loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)
+    later = 'until this session ends the same line goes on from there, and with folder="runs" also later'
+    return f"stopped; what was learnt by then: {loads}; {later}"

@@ -40,6 +40,7 @@ from pdrm.errors import (
     CannotWrite,
     Diverged,
     PdrmError,
+    name_alike,
 )
 from pdrm.files import (
     MALFORMED,
@@ -316,7 +317,7 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy
                 whole = False
                 learner.advance(learner.between_tests)
                 for own, test in zip(tests, learner.test(), strict=True):
-                    own.append(test)
+                    own.append(test.settle() if specs[0].agent.deep else test)
                 whole = True
                 _report_status(watch, runs, learner, tests)
                 interrupt.raise_if_asked()
@@ -399,6 +400,19 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
     except MALFORMED as error:
         raise _damaged_checkpoint(path, error) from error
     return tests
+
+
+def read_curve_so_far(folder: Path, unit: str) -> Curve:
+    """The tests of a run that is not done, by its last checkpoint."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        raise no_run(folder, "it was not trained until a first test")
+    try:
+        arrays = read_arrays(path.read_bytes())
+        tests = read_tests(arrays, arrays["tests.at"].tolist(), arrays["tests.ends"].ravel().tolist())
+    except MALFORMED as error:
+        raise _damaged_checkpoint(path, error) from error
+    return Curve.of(unit, tests)
 
 
 def _damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
@@ -555,7 +569,17 @@ def no_run(
 ) -> BadRunFolder:
     """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
-        return BadRunFolder(f"there is no folder {folder}", fix=f"train one: {example}")
+        near = sorted(list_runs(folder.parent), key=lambda run: run.stat().st_mtime)
+        alike = name_alike(folder.name, (run.name for run in near))
+        guess = next((run for run in near if run.name == alike), None)
+        fix = (
+            f"did you mean {guess}?"
+            if guess
+            else f"name a run that is there, {_list_last(near)}"
+            if near
+            else f"train one: {example}"
+        )
+        return BadRunFolder(f"there is no folder {folder}", fix=fix)
     found = list(folder.glob(f"*/{SPEC}")) or folder.glob(f"runs/*/{SPEC}")  # where a study has its runs
     runs = sorted((file.parent for file in found), key=lambda run: run.stat().st_mtime)
     if runs:

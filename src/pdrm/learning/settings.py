@@ -11,6 +11,7 @@ import inspect
 import sys
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import cache
 from itertools import pairwise
@@ -18,7 +19,7 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, name_right_word
+from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, explain_arguments, name_right_word
 from pdrm.habits import AS_SETTINGS, OF_AGENTS, TO_TRAIN, Explained, ExplainedKind
 from pdrm.product.views import FullStack, TopK, View
 
@@ -66,6 +67,7 @@ class Agent(Explained, metaclass=ExplainedKind):
         if cls.name:
             KINDS[cls.name] = cls
 
+    @explain_arguments
     def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
         if placed:
             fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
@@ -189,9 +191,9 @@ def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
     several, flag = field.type == SEVERAL, field.type == "bool"
     right = isinstance(value, bool) if flag else isinstance(value, tuple | list) == several
     if not right or isinstance(value, Mapping):
-        wanted = "true or false" if flag else "a list of integers" if several else "one value"
-        example = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else str(field.default)
-        raise bad_setting(agent, field.name, value, wanted, example)
+        wanted = "true or false" if flag else "several integers" if several else "one value"
+        example = (value, value) if several and type(value) is int else _read_example(field, value)
+        raise bad_setting(agent, field.name, value, wanted, field.default if example is None else example)
 
 
 def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
@@ -202,6 +204,28 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
         return
     if field.type == "Number" and hasattr(value, "dtype") and not isinstance(value, Real):
         return
+    wanted = _describe_range(agent, field, value)
+    if not wanted:
+        return
+    example = _read_example(field, value)
+    if example is None or _describe_range(agent, field, example):
+        example = (100 if whole else 1.0) if field.default is None else field.default
+    error = bad_setting(agent, name, value, wanted, example)
+    if name == "learning_rate" and callable(value):
+        error.fix += "; linear_decay=True lets it fall to 0"
+    raise error
+
+
+def _read_example(field: Field[Any], value: object) -> Any:  # noqa: ANN401 - a value of the field
+    """The value that a text says; None: it is no text, or says none."""
+    with suppress(KeyError, ValueError):
+        return _read_value(value, field) if isinstance(value, str) else None
+    return None
+
+
+def _describe_range(agent: Agent, field: Field[Any], value: object) -> str:
+    """What a number must be that is out of its range; nothing: it is in it."""
+    name, whole = field.name, field.type in INTEGERS
     number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if whole:
         least, most = int(name not in FROM_ZERO), MOST_TEST_EPISODES if name == "test_episodes" else MOST
@@ -214,19 +238,30 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
         right, wanted = 0 <= number < inf, "a non-negative number"
     else:
         right, wanted = 0 < number < inf, "a number above 0"
-    if not right:
-        default = (100 if whole else 1.0) if field.default is None else field.default
-        example = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
-        error = bad_setting(agent, name, value, wanted, example)
-        if name == "learning_rate" and callable(value):
-            error.fix += "; linear_decay=True lets it fall to 0"
-        raise error
+    return "" if right else wanted
 
 
-def bad_setting(agent: Agent, name: str, value: object, wanted: str, example: str) -> BadSetting:
+def bad_setting(agent: Agent, name: str, value: object, wanted: str, example: object) -> BadSetting:
     """The error that a setting is out of its range."""
-    option = f"--set {name}={example}" if agent.deep else f"--{name.replace('_', '-')} {example}"
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example} ({option})")
+    word = ",".join(map(str, example)) if isinstance(example, tuple) else str(example)
+    option = f"--set {name}={word}" if agent.deep else f"--{name.replace('_', '-')} {word}"
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example!r} ({option})")
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise unless an argument is an integer from `least` on.
+
+    >>> check_count("episodes", "100", 1)
+    Traceback (most recent call last):
+    pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
+      fix: episodes=100
+    """
+    if type(value) is int and value >= least:
+        return
+    example = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else least
+    raise BadSetting(
+        f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={max(least, example)}"
+    )
 
 
 LENGTHS = ("episodes", "n_episodes", "total_timesteps", "timesteps")
@@ -245,9 +280,7 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
             if setting in TO_TRAIN:
                 fix = _how_to_train(kind)
             if setting in LENGTHS:
-                fix = (
-                    f"`{kind.name}` is trained for so many {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
-                )
+                fix = f"`{kind.name}` is trained for a number of {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
             raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix + used)
 
 
@@ -280,7 +313,9 @@ def _list_settings(kind: type[Agent]) -> str:
 
 
 def introduce(kind: type[Agent]) -> None:
-    """Have `help` list the settings of a kind of agent, and an agent shown by those that are not the defaults."""
+    """Have `help` list the settings of a kind of agent, an agent shown by those that are not the defaults, and errors end in the user's
+    own line."""
+    explain_arguments(kind)
     kind.__repr__ = _name_changed  # type: ignore[assignment,method-assign]
     kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n\n{_list_settings(kind)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pdrm.lazy import Displayed, borrow
 from pdrm.machines.alphabet import Alphabet
@@ -107,6 +107,10 @@ class Run(Displayed, Generic[S_co]):
     def reward(self) -> float:
         """What the whole word pays, undiscounted."""
         return add_up(step.reward for step in self.steps)
+
+    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+        """A pandas `DataFrame`, where pandas is installed, with a row for each label: where it led, and what it paid."""
+        return borrow("frame_word")(self)
 
 
 def add_up(rewards: Iterable[float]) -> float:

@@ -36,6 +36,8 @@ PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 """Whose episode is shown, of those that end best."""
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
+DEEP_PACKAGES = ("jax", "optax")
+"""Where networks were trained."""
 OWN_RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; a test counts by the '
     "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task, and the "
@@ -179,13 +181,15 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
     timings = [store.run(spec).timing for curves in here for spec in curves.specs]
     seconds, busy = sum(map(seconds_of, timings)), sum(map(processor_seconds_of, timings))
     when = sorted(timing["finished"] for timing in timings)
+    deep = any(curves.panel.agent(curves.line).deep for curves in here)
+    packages = (*PACKAGES, *(DEEP_PACKAGES if deep else ()))
     data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
     data.append(html("code", "figures/") + " (PDF, PNG and SVG)")
     data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
-        ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
+        ["packages", ", ".join(f"{name} {version(name)}" for name in packages)],
         [
             "runs",
             f"{len(timings):,}; {busy / 60:.1f} minutes of processor time, {seconds / 60:.1f} minutes by the clock, one after the other",

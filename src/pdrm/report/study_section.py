@@ -19,10 +19,13 @@ from pdrm.experiments.paper.paper_figures import NOTES
 from pdrm.experiments.statistics import interquartile_mean_interval, probability_of_improvement_interval
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
+from pdrm.learning.settings import RECORDED_AS, Agent
 from pdrm.report.page import Section, badge, details
 from pdrm.report.plot_cache import read_or_draw
 
 NOTHING = "–"
+FEWEST_SEEDS = 5
+"""Of either agent: a bootstrap of fewer, which often all agree, would give an interval of nothing."""
 NOT_IN_THE_PAPER = "summary (ours, not in the paper)"
 """The line that is drawn beside those of the paper's figures."""
 
@@ -109,7 +112,7 @@ def _plain_name(name: str) -> str:
 
 
 def _results(lines: Sequence[Curves], store: Store, beside: Curves | None) -> Markup:
-    heads = ["agent", "k", "return (quartiles)", "mapped return (95 % interval)", "achieved (episodes)"]
+    heads = ["agent", "k", "return (quartiles)", "normalised return (95 % interval)", "achieved (episodes)"]
     heads += [f"{_unit(lines) or 'training'} to learn", "rows", "seconds"]
     rows = [_result(curves, lines, store) for curves in lines]
     rows += [] if beside is None else [[NOT_IN_THE_PAPER, *_result(beside, lines, store)[1:]]]
@@ -174,12 +177,15 @@ def processor_seconds_of(timing: dict[str, Any]) -> float:
 def _notes(lines: Sequence[Curves]) -> Markup:
     """What the columns are, and why some cells are empty."""
     unscaled = (
-        f"{NOTHING} under “mapped return” and “to learn”: they need the lowest and the highest return of the task, and the domain "
+        f"{NOTHING} under “normalised return” and “to learn”: they need the lowest and the highest return of the task, and the domain "
         "does not give them (lines “lowest” and “highest” of a map, or the arguments of that name in Python)."
     )
     elsewhere = f"{NOTHING} under “seconds”: the runs were made elsewhere, side by side; their time is given above."
     notes = (
-        (True, "Returns are medians, mapped returns interquartile means."),
+        (
+            True,
+            "Returns are medians, normalised returns (−1 the lowest that the task allows, 1 the highest) interquartile means.",
+        ),
         (any(len(curves.seeds) == 1 for curves in lines), "An interval needs more than one seed."),
         (not all(curves.scaled for curves in lines), unscaled),
         (any(curves.panel.agent(curves.line).deep for curves in lines), f"{NOTHING} under “rows”: a network has none."),
@@ -197,7 +203,7 @@ def _improvements(lines: Sequence[Curves]) -> Markup:
         return Markup("")
     said = (
         f"How likely a run of the agent ends with a higher return than one of {best.line.name}, which has the highest median; equal "
-        "returns count half, so 50 % is a draw. The interval is a bootstrap over the seeds."
+        f"returns count half, so 50 % is a draw. The interval is a bootstrap over the seeds, of which it takes at least {FEWEST_SEEDS}."
     )
     rows = [_improvement(curves, best) for curves in others]
     shown = table(("agent", "ends better", "95 % interval"), rows, numbers=(1, 2))
@@ -207,7 +213,7 @@ def _improvements(lines: Sequence[Curves]) -> Markup:
 def _improvement(curves: Curves, best: Curves) -> list[str]:
     found = probability_of_improvement_interval([curves.final_returns], [best.final_returns])
     value, low, high = (f"{100 * share:.0f} %" for share in found)
-    several = min(len(curves.seeds), len(best.seeds)) > 1
+    several = min(len(curves.seeds), len(best.seeds)) >= FEWEST_SEEDS
     return [curves.line.name, value, f"{low} – {high}" if several else NOTHING]
 
 
@@ -215,7 +221,7 @@ def _improvement(curves: Curves, best: Curves) -> list[str]:
 
 
 def _settings(lines: Sequence[Curves], store: Store) -> Markup:
-    every = {curves.line.name: curves.panel.agent(curves.line).record() for curves in lines}
+    every = {curves.line.name: _list_settings(curves.panel.agent(curves.line)) for curves in lines}
     first, *others = every.values()
     shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
     own = [curves for curves in lines if curves.origin is None]
@@ -230,8 +236,15 @@ def _settings(lines: Sequence[Curves], store: Store) -> Markup:
         ]
         for curves in lines
     ]
-    said = html("p", f"All: {_listed(shared)}.{made if own else ''}")
+    all_share = f"All: {_listed(shared)}." if shared else ""
+    said = html("p", f"{all_share}{made if own else ''}".strip())
     return said + table(["agent", "learner", "differs in", "runs"], rows)
+
+
+def _list_settings(agent: Agent) -> dict[str, Any]:
+    """What an agent's settings are, by the names that users know."""
+    called = {recorded: name for name, recorded in RECORDED_AS.items()}
+    return {called.get(name, name): value for name, value in agent.record().items()}
 
 
 def _listed(settings: dict[str, Any]) -> str:

@@ -227,7 +227,7 @@ def test_wrong_settings_are_refused():
         algorithm_of("ppoo")
     with pytest.raises(UnknownAgent, match="ppoo"):
         kind_of("ppoo")
-    with pytest.raises(BadSetting, match="cannot choose"):
+    with pytest.raises(BadSetting, match="chooses continuous actions"):
         RunSpec(Task("letter"), SAC(), 0).check()
 
 

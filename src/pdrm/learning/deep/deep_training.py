@@ -57,9 +57,10 @@ def check_actions(agent: Deep, product: JaxProduct) -> None:
     """Raise unless the agent can choose the domain's actions."""
     vectors = product.domain.actions == 0
     if agent.continuous not in (None, vectors):
-        kind = "vectors" if vectors else "one of several"
+        own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
         fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
-        raise DoesNotApply(f"`{agent.name}` cannot choose the actions of `{product.domain.name}`, {kind}", fix=fix)
+        fault = f"`{agent.name}` chooses {own} actions, and those of `{product.domain.name}` are {theirs}"
+        raise DoesNotApply(fault, fix=fix)
 
 
 # --- Training many runs at once: the same agent on many seeds (and, where wanted, on many values of its settings), one program.
