@@ -577,7 +577,7 @@ def check_k(  # noqa: PLR0913 - each is a choice of the user's
     height: the highest stack the product is built for. rule: what happens beyond: "open" (the problem stays what it is), "block" or "fail"
     (which make another task of it).
     most, memory: states to explore, and GiB for them, at most. watch: called as the product grows.
-    progress: whether to show how it goes; None: where a bar would be seen.
+    progress: whether to show how it goes; None: on a terminal and in a notebook.
     Warnings tell of what is more often a mistake in a task, as in training.
 
     >>> report = check_k("paint")
