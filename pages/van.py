@@ -36,6 +36,7 @@ AGENTS: dict[str, pdrm.learning.Agent] = {
     "`DQN()`": pdrm.DQN(),
     '`DQN(shaping="none", total_timesteps=120_000)`': pdrm.DQN(shaping="none", total_timesteps=120_000),
     "`PPO()`": pdrm.PPO(),
+    "`PPO(restarts=0)`": pdrm.PPO(restarts=0),
     "`DQN.like_sb3()`": pdrm.DQN.like_sb3(),
     "`PPO.like_sb3()`": pdrm.PPO.like_sb3(),
 }

@@ -116,7 +116,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     command = ("train", "maze-10x10", "--agent", "ppo", "--steps", 1024, *SMALL, "--set", "n_epochs=1", "-o", tmp_path)
     tight = pdrm(*command, "--set", "depth=8")
     assert tight.code == 0
-    assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=152\n", tight.err)
+    assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=184\n", tight.err)
     assert re.search(
         r"test(s|) ended in `home`, most (ended|were cut off) in `\w+`\n  fix: do without your own n_envs, .*--agent dqn",
         tight.err,
