@@ -284,6 +284,7 @@ def write_lines(record: dict[str, Any]) -> str:
         caps, unread = ", ".join(f"{cap:,}" for cap in CAPS), len(compared) - len(record["before_tasks"])
         said += f" The earlier version (commit {record['before_commit']}) had a limit of states and no budget: each of {caps} was tried, and the best answer that was ready counts"
         said += f"; {unread} machines that it could not read are left out of all lines." if unread else "."
+        said += " Its *yes* from the start could be one up to some depth, which is no answer any more: it counts there, and as undecided now."
     lines = [
         BEGIN,
         first,
