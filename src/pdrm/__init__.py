@@ -92,6 +92,7 @@ _lazy.lend(
     write_page="pdrm.report.build",
     write_own_report="pdrm.report.build",
     parse_word="pdrm.language.loading",
+    find_optimal_value="pdrm.analysis.solving",
     wrap="pdrm.product.wrapping",
     frame_word="pdrm.drawing.rows",
 )

@@ -188,3 +188,11 @@ def test_more_of_the_stack_than_there_ever_is_is_said(tmp_path, capsys):
     for agent, said in ((pdrm.PPO(k=500), True), (pdrm.PPO(k=2), False), (pdrm.CpRM(k=500), False)):
         _announce([pdrm.Run(RunSpec(pdrm.Task("paint"), agent, 0), tmp_path)])
         assert ("never holds more than 6 symbols: k=6" in capsys.readouterr().err) == said
+
+
+def test_a_run_knows_the_optimal_value_for_its_own_discount():
+    run = pdrm.train("maze-5x5", pdrm.CpRM(k=1, episodes=500, discount=0.9), progress=False)
+    best = run.optimal_value()
+    assert best == pdrm.solve("maze-5x5", discount=0.9).start_value
+    assert run.evaluate(episodes=5)["mean_discounted_return"] <= best + 1e-6
+    assert pdrm.train("letter", pdrm.QLearning(k=1, episodes=10), progress=False).optimal_value() is None  # by chance

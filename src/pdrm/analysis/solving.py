@@ -8,13 +8,22 @@ with any stack is composed, however high it is. `solve` finds them for a finite 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from math import inf
 from time import monotonic
 from typing import Any
 
 from pdrm.analysis.values import check_discount
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike
-from pdrm.errors import BadSetting, OutOfTime, UndefinedMove, UnknownConfiguration, did_you_mean, explain_arguments
+from pdrm.errors import (
+    BadSetting,
+    OutOfTime,
+    PdrmError,
+    UndefinedMove,
+    UnknownConfiguration,
+    did_you_mean,
+    explain_arguments,
+)
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
@@ -321,3 +330,37 @@ def find_solution(
         raise OutOfTime(fault, fix=fix) from None
     summaries.until = inf
     return solution
+
+
+# --- What solving costs, and the optimal value where it costs little
+
+HEADS_PER_SECOND, HORIZON = 3_000, 100
+"""How many combinations of environment state, machine state and symbol are solved in a second, carefully estimated, if what comes after so many
+steps hardly counts; the farther one looks, the longer it takes."""
+SOON = 3.0
+"""Seconds that solving may take, by estimate and by the clock, so that what was learnt can be compared with the optimal value."""
+
+
+def estimate_seconds(task: Task, discount: float) -> float:
+    """The seconds that solving a task takes, about."""
+    heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
+    return heads / HEADS_PER_SECOND / (1 - discount) / HORIZON
+
+
+@cache
+def compile_solver() -> None:
+    """Have everything compiled that a solution and its proved error need, before a clock runs."""
+    find_solution(Task("paint"), 0.9).record()
+
+
+def find_optimal_value(task: Task, discount: float) -> float | None:
+    """The optimal value from the start, with the whole stack in view and no step limit; None where it is not found in little time: moves are random, the
+    domain is large or continuous, or what was learnt is tested elsewhere."""
+    if task.continuous or not 0 < discount < 1 or task.finite.tests or estimate_seconds(task, discount) > SOON:
+        return None
+    try:
+        check_deterministic(task.finite)
+        compile_solver()  # what is compiled once is not counted
+        return find_solution(task, discount, seconds=SOON).start_value
+    except PdrmError:  # random moves, one that is not defined, no pushdown machine of its own, or no time
+        return None

@@ -200,8 +200,8 @@ def _check(most: int, seconds: float, draw: Path | None, certificate: Path | Non
 
 def _compile(*, quiet: bool) -> None:
     """Have everything compiled; if that takes longer, say so."""
+    from pdrm.analysis.solving import compile_solver
     from pdrm.analysis.sufficient_k.check_k import compile_kernels
-    from pdrm.analysis.sufficient_k.high_witness import compile_solver
 
     said = "compiling, once after every installation: about a minute, which does not count as time"
     waiting = Timer(QUICK, typer.echo, (said,), {"err": True})

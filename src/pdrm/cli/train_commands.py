@@ -15,7 +15,7 @@ import typer
 
 from pdrm.cli.arguments import complete_agent, complete_domain, complete_machine
 from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_findings, print_json
-from pdrm.errors import ConflictingOptions, PdrmError, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
 from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
@@ -332,7 +332,7 @@ def evaluate(
     for run, record in zip(found, records, strict=True):
         task = run.spec.task, record["discount"]
         if task not in known:
-            known[task] = find_optimal_value(*task)
+            known[task] = run.optimal_value()
         record["optimal_value"] = known[task]
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
@@ -360,27 +360,6 @@ def _standard_error(returns: Sequence[float]) -> float:
     from statistics import stdev
 
     return stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
-
-
-SOLVING = 3.0
-"""Seconds that solving a task may take, by estimate and by the clock, so that an evaluation can be compared with the optimal value."""
-
-
-def find_optimal_value(task: Task, discount: float) -> float | None:
-    """The optimal value from the start, with the whole stack in view and no step limit; None where it is not found in little time: moves are random, the
-    domain is large or continuous, or what was learnt is tested elsewhere."""
-    if task.continuous or not 0 < discount < 1 or task.finite.tests:
-        return None
-    from pdrm.analysis.solving import find_solution
-    from pdrm.analysis.sufficient_k.high_witness import compile_solver, estimate_seconds, may_apply
-
-    try:
-        if not may_apply(task, discount) or estimate_seconds(task, discount) > SOLVING:
-            return None
-        compile_solver()  # what is compiled once is not counted
-        return find_solution(task, discount, seconds=SOLVING).start_value
-    except PdrmError:  # a move that is not defined, no pushdown machine of its own, or no time
-        return None
 
 
 def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:

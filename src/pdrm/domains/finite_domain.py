@@ -234,7 +234,7 @@ class FiniteDomain(Displayed, Explained):
         if self.picture is not None and cell and all(type(part) is int for part in cell):
             where = f"row {cell[0]}, column {cell[1]}"
             found = [number for number, one in enumerate(self.picture.cell) if one == cell]
-            return self._choose(found, f"at {where}", self._name_near(where))
+            return self._choose(found, f"at {where}", self._name_near_cells(cell))
         ways = "its number or its name" + ", or its row and column, such as (1, 2)" * (self.picture is not None)
         fix = f"give {ways}; 0 is {self.state_names[0]!r}"
         raise UnknownConfiguration(f"{str(called)[:60]} is not a state of `{self.name}`", fix=fix)
@@ -242,6 +242,12 @@ class FiniteDomain(Displayed, Explained):
     def _name_near(self, called: str) -> str:
         """The names of some states that are most like this."""
         return "the nearest: " + "; ".join(get_close_matches(called, self.state_names, n=NEAR, cutoff=0.0))
+
+    def _name_near_cells(self, cell: tuple[int, ...]) -> str:
+        """The names of the states that are nearest to a cell of the grid."""
+        cells = enumerate(self.picture.cell if self.picture else ())
+        ordered = sorted(cells, key=lambda one: abs(one[1][0] - cell[0]) + abs(one[1][1] - cell[1]))
+        return "the nearest: " + "; ".join(dict.fromkeys(self.state_names[number] for number, _ in ordered[:NEAR]))
 
     def _choose(self, found: Sequence[int], what: str, fix: str) -> int:
         """The one state that was found; raise where there is none, or several."""

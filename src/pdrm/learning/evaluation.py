@@ -39,7 +39,10 @@ class Evaluation(dict[str, Any]):
     """
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401 - it raises
-        raise NotHere(f"an evaluation has no `{name}`", fix=did_you_mean(str(name), self))
+        optimal = "optimal" in str(name)
+        raise NotHere(
+            f"an evaluation has no `{name}`", fix="run.optimal_value()" if optimal else did_you_mean(str(name), self)
+        )
 
     if not TYPE_CHECKING:  # type checkers take an entry for what it may be
 

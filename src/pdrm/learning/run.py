@@ -37,6 +37,7 @@ from pdrm.errors import (
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
 from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
+from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -270,6 +271,13 @@ class Run(Explained):
         """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`. episodes, seed:
         as for `evaluate`."""
         return float(self.evaluate(episodes, seed)["success"])
+
+    def optimal_value(self) -> float | None:
+        """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task, discounted as the agent
+        learns, with the whole stack in view and no step limit. None where it is not found within seconds: moves are random, or the domain is
+        large. `pdrm.solve` says more."""
+        value: float | None = borrow("find_optimal_value")(self.spec.task, float(self.spec.agent.discount))
+        return value
 
     @explain_arguments
     def episode(self, seed: int = 0) -> list[Moment]:

@@ -217,7 +217,9 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
 
 
 def _read_example(field: Field[Any], value: object) -> Any:  # noqa: ANN401 - a value of the field
-    """The value that a text says; None: it is no text, or says none."""
+    """The value that a text says, or 1e3 for an integer; None: it says none."""
+    if isinstance(value, float) and field.type in INTEGERS and value.is_integer():
+        return int(value)
     with suppress(KeyError, ValueError):
         return _read_value(value, field) if isinstance(value, str) else None
     return None

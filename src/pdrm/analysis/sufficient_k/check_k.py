@@ -25,8 +25,9 @@ from pdrm.analysis.optimal import (
     follow_to_the_end,
     look_at_start,
 )
+from pdrm.analysis.solving import compile_solver, estimate_seconds
 from pdrm.analysis.sufficient_k.from_start import class_of
-from pdrm.analysis.sufficient_k.high_witness import Followed, compile_solver, estimate_seconds, may_apply
+from pdrm.analysis.sufficient_k.high_witness import Followed, may_apply
 from pdrm.analysis.sufficient_k.k_advice import DECIDED, EXPLORED, STATES, STOPPED, TIME
 from pdrm.analysis.sufficient_k.k_answers import FIRST_KS, Answers, Solved
 from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap

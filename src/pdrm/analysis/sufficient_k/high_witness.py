@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import islice
 from itertools import product as combinations
 from math import inf
 from random import Random
 
-from pdrm.analysis.solving import Solution, find_solution
+from pdrm.analysis.solving import Solution, estimate_seconds, find_solution
 from pdrm.analysis.sufficient_k.from_start import Search
 from pdrm.analysis.sufficient_k.questions import Situation, describe_start, is_certain
 from pdrm.analysis.time_limit import time_left
@@ -31,9 +30,6 @@ from pdrm.task import Task
 
 MOST_SOLVING = 10.0
 """Seconds that solving may take, by estimate: what takes longer is not solved for the sake of a witness."""
-HEADS_PER_SECOND, HORIZON = 3_000, 100
-"""How many combinations of environment state, machine state and symbol are solved in a second, carefully estimated, if what comes after so many
-steps hardly counts; the farther one looks, the longer it takes."""
 WAYS, LONGEST = 60, 6
 """Random ways from the start that are compared at once, and their steps at most."""
 FROM_WAYS = 0.5
@@ -390,12 +386,6 @@ def _list_alike(places: list[Place], k: int) -> Iterator[Pair]:
     yield from islice((pair for pair in pairs if look_alike(*pair, k)), MOST_PAIRS)
 
 
-def estimate_seconds(task: Task, discount: float) -> float:
-    """The seconds that solving a task takes, about."""
-    heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
-    return heads / HEADS_PER_SECOND / (1 - discount) / HORIZON
-
-
 def may_apply(task: Task, discount: float) -> bool:
     """Whether witnesses can be looked for.
 
@@ -403,12 +393,6 @@ def may_apply(task: Task, discount: float) -> bool:
     (True, False)
     """
     return is_certain(task.finite) and discount > 0 and estimate_seconds(task, discount) <= MOST_SOLVING
-
-
-@cache
-def compile_solver() -> None:
-    """Have everything compiled that a solution and its proved error need, before a clock runs."""
-    find_solution(Task("paint"), 0.9).record()
 
 
 def look_alike(one: Place, other: Place, k: int) -> bool:

@@ -125,6 +125,6 @@ def explain_settings(
     if limit is not None and followed is not None:
         why.append(
             f"Optimal play takes {plural(followed.steps, 'step')}, and in training an episode is cut off after {domain.step_limit:,}: "
-            f"raise `step_limit` ({limit})"
+            f"raise `step_limit` ({limit}), or change what the task pays if it is meant to take fewer steps"
         )
     return ". ".join(why)
