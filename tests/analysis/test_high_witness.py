@@ -1,7 +1,8 @@
 """Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
 
+from pdrm.analysis.solving import compile_solver
 from pdrm.analysis.sufficient_k.check_k import check_k
-from pdrm.analysis.sufficient_k.high_witness import Followed, HighWitnesses, compile_solver
+from pdrm.analysis.sufficient_k.high_witness import Followed, HighWitnesses
 from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED
 from pdrm.analysis.time_limit import limit_time
 from pdrm.cli.setup_commands import make_project

@@ -119,7 +119,10 @@ def limit_sweeps(size: int) -> int:
 def check_discount(discount: float) -> None:
     """Refuse a discount with which values have no bounds."""
     if not 0 <= discount < 1:
-        raise NoDiscount(f"the discount is {discount}", fix="use a number from 0 to below 1, such as 0.99")
+        raise NoDiscount(
+            f"the discount is {discount:g}, and values that are not discounted may be infinite",
+            fix="use a number from 0 to below 1, such as 0.99",
+        )
 
 
 def measure_gap_to_1(discount: float) -> float:

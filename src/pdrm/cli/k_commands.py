@@ -120,7 +120,9 @@ def check_k(
         begun = monotonic()
         report, stopped = look(search, depth, seconds, from_, quiet=as_json)
     except KeyboardInterrupt:
-        _say_nothing(place, machine, _ks(k) if k is not None else list(range(FIRST + 1)), as_json=as_json)
+        _say_nothing(
+            place, machine, _ks(k) if k is not None else list(range(FIRST + 1)), (certificate, draw), as_json=as_json
+        )
         raise typer.Exit(INTERRUPTED) from None
     spent = round(monotonic() - begun, 3)
     if as_json:
@@ -214,13 +216,17 @@ def _compile(*, quiet: bool) -> None:
         waiting.cancel()
 
 
-def _say_nothing(place: str, machine: str | None, ks: list[int], *, as_json: bool) -> None:
+def _say_nothing(
+    place: str, machine: str | None, ks: list[int], files: tuple[Path | None, ...], *, as_json: bool
+) -> None:
     """It was stopped while it was imported or compiled."""
     if as_json:
         unknown = {str(k): dict.fromkeys(("same_values", "everywhere", "start"), "undecided") for k in ks}
         record = {"domain": place, "machine": machine, "ended": "stopped", "complete": False, "k": unknown}
         print_json({**record, "seconds": 0.0, "stopped": True})
     typer.echo("stopped before anything was known", err=True)
+    for path in filter(None, files):
+        typer.echo(f"{path} was not written", err=True)
 
 
 def _find_files(certificate: Path, place: str, machine: str | None) -> dict[str, str]:

@@ -168,7 +168,7 @@ def step(
 
 def draw(
     file: File,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .dot or .tex.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .pdf, .dot or .tex.")],
     word: Annotated[str | None, typer.Option(help="Draw the run on this word as a table instead.")] = None,
 ) -> None:
     """Draw a machine, or its run on a word, as SVG, PNG, DOT or TikZ.

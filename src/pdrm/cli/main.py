@@ -112,9 +112,13 @@ def _say_plainly(error: typer.BadParameter) -> str:
     found = re.match(r"Input should be a valid (integer|number)", error.message)
     if found is None:
         return error.message.removeprefix("Value error, ")
+    return f"`{_read_given(error) or 'this'}` is not {'an' if found[1] == 'integer' else 'a'} {found[1]}"
+
+
+def _read_given(error: typer.BadParameter) -> str:
+    """The value that was given; nothing: it is not known."""
     faults: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-    given = faults[0].get("input") if faults else "this"
-    return f"`{given}` is not {'an' if found[1] == 'integer' else 'a'} {found[1]}"
+    return str(faults[0].get("input", "")) if faults else ""
 
 
 def _show_use(error: typer.BadParameter) -> str:
@@ -123,6 +127,10 @@ def _show_use(error: typer.BadParameter) -> str:
     if option and option.startswith("-") and error.message:  # without one it is missing
         choice = re.search(r"is not one of '([^']+)'", error.message)
         typed = next((value for kind, value in EXAMPLES.items() if f"valid {kind}" in str(error.__cause__)), "VALUE")
+        if re.fullmatch(
+            r"\d+(\.\d+)?e\+?\d|\d+\.0+", given := _read_given(error), re.IGNORECASE
+        ):  # an integer, written as a number
+            return f"{option} {float(given):.0f}"
         return f"{option} {choice[1] if choice else typed if default is None or callable(default) else default}"
     return _show_example(error.ctx and error.ctx.command)
 

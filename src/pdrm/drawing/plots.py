@@ -190,12 +190,15 @@ class Situation:
 
 def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
     """Some situations next to each other."""
-    figure = _new_figure(4.6 * len(situations), 4.6)
+    pictures = [draw_state(domain, one.place) for one in situations]
+    high, wide = pictures[0].shape[:2]
+    rows = max(min(len(one.stack), MOST_SYMBOLS) + 1 for one in situations)
+    figure = _new_figure(4.6 * len(situations), max(3.2 * high / wide + 1.7, 0.33 * rows + 1.2))
     figure.suptitle(title, fontsize=12, color=INK)
     axes = figure.subplots(1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False)[0]
     for number, one in enumerate(situations):
         grid, stack = axes[2 * number], axes[2 * number + 1]
-        grid.imshow(draw_state(domain, one.place), interpolation="antialiased")
+        grid.imshow(pictures[number], interpolation="antialiased")
         grid.set_axis_off()
         grid.set_title(shorten_way(f"after {one.way}"), fontsize=11, color=INK)
         grid.text(
@@ -203,6 +206,8 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
             fontsize=11, color=INK,
         )  # fmt: skip
         _plot_seen_stack(stack, one)
+    if any(one.seen for one in situations):
+        axes[-1].text(0.5, 0.0, "yellow:\nwhat the\npolicy sees", transform=axes[-1].transAxes, ha="center", va="bottom", fontsize=9, color=INK)  # fmt: skip
     return figure
 
 

@@ -169,7 +169,7 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
                 )
             elif symbol not in known or symbol == NONE:
                 fault = f"`{symbol}` is not a stack symbol: rule {rule}"
-                fix = f"{did_you_mean(symbol, machine.stack)}; or add it to the line `stack`"
+                fix = f"add it to the line `stack`, or {did_you_mean(symbol, machine.stack)}"
                 if symbol.strip("\"'") in machine.stack:
                     fix = "write it without quotes"
                 elif symbol.casefold() == "pop":

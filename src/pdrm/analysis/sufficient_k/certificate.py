@@ -71,7 +71,7 @@ def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate, unless this holds."""
     if not holds:
         raise BadCertificate(
-            what, fix="the task may have been changed since: make the certificate again with pdrm check-k"
+            what, fix="the task or the file may have been changed since: make the certificate again with pdrm check-k"
         )
 
 

@@ -62,6 +62,7 @@ from pdrm.analysis.sufficient_k.questions import (
 )
 from pdrm.analysis.time_limit import limit_time
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, did_you_mean
+from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import FiniteProduct
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ ENDED = {
     STOPPED: ", then it was stopped",
 }
 """What ended it, as the report says it."""
+MOST_FOLLOWED = 10_000_000
+"""Steps from all states that may be taken to see how long episodes can be."""
 AGAIN_SECONDS, AGAIN_STATES = 60.0, 200_000
 """What it may cost to find a policy from the start again on a smaller product, for a certificate that is no larger than it needs to be."""
 
@@ -550,12 +553,26 @@ def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> li
             f"(in training an episode is cut off after {domain.step_limit:,} steps, and optimal play is not over by then: "
             "which k is enough may be different there)"
         )
-    elif report.over_limit is None and not is_certain(domain):
+    elif report.over_limit is None and not is_certain(domain) and not _ends_in_time(report.optimal.product):
         notes.append(
             f"(in training an episode is cut off after {domain.step_limit:,} steps; moves are random, and it is not known how long optimal "
             "play takes: where many episodes end cut off, raise the step limit)"
         )
     return notes
+
+
+def _ends_in_time(product: FiniteProduct) -> bool:
+    """Whether every episode is over within the step limit, whatever is done: where all states were explored, and few."""
+    limit = product.domain.step_limit
+    if product.frontier.size or len(product) * limit > MOST_FOLLOWED:
+        return False
+    here = np.unique(product.starts)
+    for _ in range(limit + 1):
+        here = here[here != END]
+        if not here.size:
+            return True
+        here = np.unique(product.next[here])
+    return False
 
 
 def recommend(
