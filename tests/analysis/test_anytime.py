@@ -82,7 +82,7 @@ def test_the_cap_of_states_is_kept():
         assert len(report.optimal.product) <= most
         assert (report.ended, report.complete) == (ends, ends == "decided")  # by witnesses that are farther away
         for depth in (2, 30):
-            report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most)
+            report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most, seconds=10)
             assert len(report.optimal.product) <= most
             assert (report.ended, report.complete) == ("states", False)
     assert "a larger `most` may help" in str(report)

@@ -118,7 +118,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     assert tight.code == 0
     assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=184\n", tight.err)
     assert re.search(
-        r"test(s|) ended in `home`, most (ended|were cut off) in `\w+`\n  fix: do without your own n_envs, .*--agent dqn",
+        r"test(s|) ended in `home`, most (ended|were cut off) in `\w+`\n  fix: train longer: --steps 2400000; or do without your own n_envs, .*--agent dqn",
         tight.err,
     )
     assert json.loads(pdrm(*command, "--set", "depth=8", "--json").out)[0]["cut_off"] > 0.5
@@ -128,7 +128,7 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
 def check_python(folder):
     """What is said of the same run in Python, which finds it done; and of what users of other libraries ask its policy."""
     run = Run.load(folder)
-    with pytest.warns(NeverSucceeded, match=r"seed 0\)\n  fix: do without your own n_envs, .*pdrm.DQN\(\)"):
+    with pytest.warns(NeverSucceeded, match=r"seed 0\)\n  fix: train longer: total_timesteps=2_400_000; or do without your own n_envs, .*pdrm.DQN\(\)"):
         again = train(run.spec.task, run.spec.agent, folder=folder.parent)
     assert again.folder == folder
     assert "ended in `home`" in repr(run)
@@ -148,12 +148,14 @@ def test_advice_never_repeats_what_is_set():
     echo, water = Task("echo"), Task("water-17")
     for kind, first in ((PPO, "pdrm.DQN()"), (DQN, 'pdrm.DQN(shaping="none")'), (RecurrentPPO, "pdrm.DQN()")):
         own = advise(echo, kind(k=2, learning_rate=0.5, total_timesteps=5))
-        assert own.fix.startswith("do without your own learning_rate; or ")
-        assert str(kind().total) in own.shell_fix
+        assert own.fix.startswith(
+            f"train longer: total_timesteps={kind().total:_}; or do without your own learning_rate; or "
+        )
         plain = advise(echo, kind(k=2))
         assert plain.fix.startswith(first)
         assert plain.fix.endswith(f"train longer: total_timesteps={2 * kind().total:_}")
         assert plain.shell_fix.endswith(f"train longer: --steps {2 * kind().total}")
+        assert "longer" not in advise(echo, kind(k=2, total_timesteps=2 * kind().total)).fix
     assert advise(echo, DQN(k=2, shaping="none")).fix.startswith("do without your own shaping; or pdrm.CpRM(), ")
     assert advise(water, PPO(total_timesteps=50)).shell_fix == "train longer: --steps 100"
 

@@ -61,8 +61,6 @@ def _advise_network(task: Task, agent: Deep) -> list[Advice]:
     longer = [Advice(f"train longer: total_timesteps={steps:_}", f"train longer: --steps {steps}")]
     if task.continuous:
         return longer
-    if agent.total < defaults.total:  # the likeliest reason by far
-        return longer
     matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
     tried = _do_without([name for name in matter if getattr(agent, name) != getattr(defaults, name)])
     if isinstance(agent, PPO):
@@ -72,6 +70,8 @@ def _advise_network(task: Task, agent: Deep) -> list[Advice]:
         imagine = 'pdrm.DQN(shaping="none"), which imagines instead of being shaped'
         tried += [Advice(imagine, "--set shaping=none, with which it imagines")]
     tried += [Advice("pdrm.CpRM(), which learns a table", "--agent cprm, which learns a table")]
+    if agent.total < defaults.total:  # the likeliest reason
+        return longer + tried
     return tried + (longer if agent.total < ENOUGH * defaults.total else [])
 
 
