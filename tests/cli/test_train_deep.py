@@ -128,7 +128,10 @@ def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
 def check_python(folder):
     """What is said of the same run in Python, which finds it done; and of what users of other libraries ask its policy."""
     run = Run.load(folder)
-    with pytest.warns(NeverSucceeded, match=r"seed 0\)\n  fix: train longer: total_timesteps=2_400_000; or do without your own n_envs, .*pdrm.DQN\(\)"):
+    with pytest.warns(
+        NeverSucceeded,
+        match=r"seed 0\)\n  fix: train longer: total_timesteps=2_400_000; or do without your own n_envs, .*pdrm.DQN\(\)",
+    ):
         again = train(run.spec.task, run.spec.agent, folder=folder.parent)
     assert again.folder == folder
     assert "ended in `home`" in repr(run)
