@@ -119,6 +119,7 @@ OF_TASKS = {
     "render": "env = task.env(k=1, render_mode='ansi'), an environment of Gymnasium; then print(env.render())",
     **{name: f"{IN_ENVIRONMENT}env.{name}" for name in ("action_space", "observation_space")},
     **dict.fromkeys(TRAINING, "run = pdrm.train(task, pdrm.CpRM(k=1))"),
+    "save": "pdrm.save(task.machine, 'task.pdrm'), and pdrm.domains.save_domain(task.domain, 'domain.npz')",
     **dict.fromkeys(("predict", "act"), "run = pdrm.train(task, pdrm.CpRM(k=1)), then run.policy.act(observation)"),
     **{name: f"pdrm.{name}(task)" for name in ("solve", "check_k", "sizes")},
 }

@@ -181,11 +181,11 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
     variables = _name_variables(machine, [family for families in merged.values() for family in families])
     edges = tuple(Edge(*ends, tuple(_fill(one, variables) for one in families)) for ends, families in merged.items())
-    edges += _draw_otherwise(machine, {target for _, target in merged})
+    dashed = _draw_otherwise(machine, {target for _, target in merged})
     legend = (_explain(*lists, *names) for lists, names in variables.items())
     states = tuple(dict.fromkeys((*machine.states, *machine.final)))
-    caption = (*legend, tokenize_otherwise(machine.otherwise))
-    return Figure(machine.name, states, machine.start, frozenset(machine.final), edges, caption)
+    caption = (*legend, tokenize_otherwise(machine.otherwise, dashed=bool(dashed)))
+    return Figure(machine.name, states, machine.start, frozenset(machine.final), edges + dashed, caption)
 
 
 def _fill(family: Family, variables: Variables) -> Tokens:
@@ -213,15 +213,15 @@ def _draw_otherwise(machine: Machine[Rule], reached: set[str]) -> tuple[Edge, ..
     return tuple(Edge(source, target, (line,), dashed=True) for source in sources[:MOST_DASHED])
 
 
-def tokenize_otherwise(otherwise: Otherwise) -> Tokens:
-    """The `otherwise` rule as a line of the caption."""
+def tokenize_otherwise(otherwise: Otherwise, *, dashed: bool = False) -> Tokens:
+    """The `otherwise` rule as a line of the caption, which says what dashed edges are, where there are any: they have no labels."""
     if otherwise.action == "error":
         return ("otherwise: error",)
     reward = f", {spell_number(otherwise.reward)}"
     return (
         ("otherwise: stay" + reward,)
         if otherwise.target is None
-        else ("otherwise: go to ", Name(otherwise.target), reward)
+        else (f"otherwise{' (dashed)' * dashed}: go to ", Name(otherwise.target), reward)
     )
 
 

@@ -224,9 +224,12 @@ def _returns(figure: Figure, edge: Edge) -> bool:
 
 
 def _edge(edge: Edge, room: tuple[int, int]) -> str:
-    label = set_columns([spell(line) for line in edge.lines], room)
-    dashed = ", style=dashed, weight=0" if edge.dashed else ""
-    return f"{quote(edge.source)} -> {quote(edge.target)} [label=<{label}>{dashed}];"
+    look = (
+        "style=dashed, weight=0"
+        if edge.dashed
+        else f"label=<{set_columns([spell(line) for line in edge.lines], room)}>"
+    )
+    return f"{quote(edge.source)} -> {quote(edge.target)} [{look}];"
 
 
 def _room(loops: dict[str, Edge], edge: Edge, slanted: bool) -> tuple[int, int]:

@@ -109,7 +109,7 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
       right → yes: ε, # / #, 1
       left → no: otherwise, 0
       right → no: otherwise, 0
-      otherwise: go to no, 0
+      otherwise (dashed): go to no, 0
     """
     made = _draw(what, title)
     if path is not None:

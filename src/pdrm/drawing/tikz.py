@@ -170,11 +170,12 @@ def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
     label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)
-    style = "->, dashed" if edge.dashed else "->"
+    if edge.dashed:
+        return [rf"\draw[->, dashed] ({source}) {_curve(course)} ({target});"]
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]
     at = _coordinate(course.label or course.middle)
-    return [rf"\draw[{style}] ({source}) {_curve(course)} ({target});", rf"\node[align=center] at {at} {{{label}}};"]
+    return [rf"\draw[->] ({source}) {_curve(course)} ({target});", rf"\node[align=center] at {at} {{{label}}};"]
 
 
 def _curve(course: LaidOutEdge) -> str:

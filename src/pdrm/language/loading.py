@@ -59,6 +59,14 @@ OTHERS = (
 """A line that files of other kinds have, what they are, and what they are for: they are refused in one message."""
 
 
+OTHER_FILES = {
+    **dict.fromkeys((".svg", ".png", ".pdf", ".gif", ".dot", ".tex"), "a picture"),
+    ".npz": "a policy or a domain",
+    ".toml": "a study",
+}
+"""Files that are at hand where machines are, by their ending."""
+
+
 @explain_arguments
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
@@ -76,6 +84,10 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     if "\n" in str(path):
         raise CannotOpen("a text is given where the path of a file is needed", fix="read a text with pdrm.parse(text)")
     file = Path(path)
+    if file.suffix in OTHER_FILES:
+        raise CannotRead(
+            f"{path} is {OTHER_FILES[file.suffix]}, not a machine", fix="name the .pdrm file that it was made from"
+        )
     if str(path) in catalogue_names() and not file.exists():
         raise CannotOpen(f"there is no file {path}", fix=f'the machine of the catalogue is pdrm.catalogue("{path}")')
     return parse(decode(read_bytes(file), str(file)), str(file))

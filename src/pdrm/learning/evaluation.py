@@ -58,7 +58,7 @@ class Evaluation(dict[str, Any]):
 
     def __repr__(self) -> str:
         said = f"{self.format_means()}, success {self['success']:.0%}"
-        return f"<Evaluation in {self['domain']}: {self['episodes']} episodes, {said}; {', '.join(self.lines())}>"
+        return f"<Evaluation in {self['domain']}: {self['episodes']} episode{'s' * (self['episodes'] != 1)}, {said}; {', '.join(self.lines())}>"
 
     def format_means(self) -> str:
         """The mean return, what it is discounted (as an optimal value is), where that is known, and the mean length."""

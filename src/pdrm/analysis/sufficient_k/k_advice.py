@@ -44,9 +44,13 @@ FURTHER = {
 """What may decide what is undecided, by what ended the search; how to train with the whole stack; and how a setting is written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recommendation:
-    """What to train with."""
+    """What to train with.
+
+    >>> Recommendation(1, "start", 0.0, "train with k = 1: …", agent="cprm")
+    <Recommendation: k = 1, agent cprm; proved: start>
+    """
 
     k: int | None
     """How many symbols; None: the whole stack."""
@@ -65,6 +69,10 @@ class Recommendation:
     """Settings of the agent without which it would not learn this: a longer step limit, or a smaller learning rate."""
     train: bool = True
     """Whether there is something to train with: not where only a capped task was asked about."""
+
+    def __repr__(self) -> str:
+        seen = "the whole stack" if self.k is None else f"k = {self.k}"
+        return f"<Recommendation: {seen}{f', agent {self.agent}' if self.agent else ''}; proved: {self.proved}>"
 
     def write_call(self, discount: float) -> str:
         """The call that trains so.

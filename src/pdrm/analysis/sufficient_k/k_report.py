@@ -760,7 +760,12 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         said.append(f"for k = {format_numbers(empty)} no two of these states look alike, so nothing is said")
     elif unknown:
         said.append(_say_further(report, further))
-    elif question != "start" and report.beyond is not None and max(fails) >= report.beyond - 1:
+    elif (
+        question != "start"
+        and report.optimal.depth != 0
+        and report.beyond is not None
+        and max(fails) >= report.beyond - 1
+    ):
         most = plural(max(fails), "symbol")
         said.append(f"larger k cannot be judged: with more than {most} all states asked about look different")
     return "; ".join(said)
