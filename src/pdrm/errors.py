@@ -208,11 +208,12 @@ ALIKE = 0.7
 def name_alike(word: str, known: Iterable[str]) -> str:
     """The known word that is spelled almost as this one is; nothing: there is none.
 
-    >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"])
-    ('shoes', '')
+    >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
+    ('shoes', '', 'red')
     """
     words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
     same = [one for one in words if one.casefold() == word.casefold()]
+    same = same or [one for one in words if len(one) > 2 and sorted(one) == sorted(word)]  # letters swapped
     if same:
         return same[0]
     return next(iter(get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=ALIKE)), "")

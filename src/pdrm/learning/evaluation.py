@@ -39,10 +39,10 @@ class Evaluation(dict[str, Any]):
     """
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401 - it raises
-        optimal = "optimal" in str(name)
-        raise NotHere(
-            f"an evaluation has no `{name}`", fix="run.optimal_value()" if optimal else did_you_mean(str(name), self)
-        )
+        fix = "run.optimal_value()" if "optimal" in str(name) else did_you_mean(str(name), self)
+        if name in ("return", "reward", "mean_reward", "score"):
+            fix = "did you mean `mean_return`?"
+        raise NotHere(f"an evaluation has no `{name}`", fix=fix)
 
     if not TYPE_CHECKING:  # type checkers take an entry for what it may be
 

@@ -193,7 +193,11 @@ def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
     if not right or isinstance(value, Mapping):
         wanted = "true or false" if flag else "several integers" if several else "one value"
         example = (value, value) if several and type(value) is int else _read_example(field, value)
-        raise bad_setting(agent, field.name, value, wanted, field.default if example is None else example)
+        error = bad_setting(agent, field.name, value, wanted, field.default if example is None else example)
+        if isinstance(value, list | tuple) and value and not several:
+            made = ", ".join(f"pdrm.{type(agent).__name__}({field.name}={one!r})" for one in value[:3])
+            error.fix = f"to compare several, give several agents: pdrm.Study(task, [{made}])"
+        raise error
 
 
 def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
