@@ -29,7 +29,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, START = DOCS / "benchmarks/van.json", DOCS / "deep.md", DOCS / "start-here.md"
 BEGIN, END = "<!-- van: written by python -m pages.van -->", "<!-- end of van -->"
 HELD_OUT = {"ports": "home", "library": "done", "cellar": "home", "heist": "away", "office": "done", "undo": "saved"}
-"""Tasks that were made after most settings had been chosen, and the state in which each is achieved."""
+"""Tasks that were made after most settings had been chosen (not `restarts` of PPO), and the state in which each is achieved."""
 EPISODES, SEEDS = 100, 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
     "`CpRM()`, a table": pdrm.CpRM(),

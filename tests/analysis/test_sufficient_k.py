@@ -10,6 +10,7 @@ from pdrm.analysis.sufficient_k.certificate import EVERY_STACK
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.questions import KEPT, QUESTIONS, Classes, answer_questions
 from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
 from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
@@ -232,3 +233,14 @@ def test_the_page_says_what_comes_out(name, task):
     smallest = {question: found.smallest(question) for question in QUESTIONS}
     every = {q: k is not None and found.answers[k][q].scope == EVERY_STACK for q, k in smallest.items()}
     assert cells[3:] == ["none" if k is None else f"{k}{', for every stack' * every[q]}" for q, k in smallest.items()]
+
+
+def test_where_every_episode_ends_in_time_nothing_is_said_of_the_step_limit():
+    def toss(_state, _action):
+        return [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
+
+    once = "events heads\nstack #\nstart u\nfinal f\notherwise go f 0\nu -> f : heads, # / #, 1"
+    until = "events heads\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : heads, # / #, 1"
+    for machine, said in ((once, False), (until, True)):
+        coin = from_outcomes("coin", {"s": "s"}, ["toss"], toss, [Start("s")], events=["heads"], step_limit=9)
+        assert ("it is not known how long optimal" in str(check_k(coin, machine, k=[0, 1], progress=False))) == said
